@@ -1,0 +1,1 @@
+"""The ``vstore`` command: the only place that reads the environment and the terminal."""

@@ -1,0 +1,18 @@
+"""Content-addressed storage: everything below the notion of a case.
+
+========================  ==========================================================
+``ids``                   object ids and digests
+``canonical``             canonical JSON (RFC 8785 subset), strict reading
+``document``              the base of every document type, and their registry
+``text``                  text that may not be UTF-8
+``tree``                  folders
+``memory``                objects in memory, and the protocols of a source and a sink
+``merkle``                RFC 6962 tree hashes and proofs
+``durable``               the only module that does durable I/O
+``frame``                 the envelope of one publication
+``log`` ``log_writer``    the append-only log of frames: reading, appending
+``large``                 objects kept in files of their own
+``refs``                  named object ids, a checked projection of the log
+``reader`` ``writer``     the object store of one package: reading, transactions
+========================  ==========================================================
+"""

@@ -1,0 +1,93 @@
+"""The base of every document type, the marks of their members, and the registry.
+
+A *document* is an object whose bytes are canonical JSON and whose ``schema`` member names
+its type. The msgspec Struct is the one definition; JSON Schemas are rendered from it
+(spec: storage, "Objects").
+
+Every member says where its value comes from, so that a reader knows what a verifier can
+find out about it:
+
+* ``Derived``: the verifier recomputes it.
+* ``Pinned``: bound by a digest, or equal to something else in the package.
+* ``Asserted``: a statement of a person, a model or a controller.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, TypeVar
+
+import msgspec
+
+from vstore.objects.ids import ObjectId
+
+__all__ = [
+    "MAX_INTEGER",
+    "Asserted",
+    "Count",
+    "Derived",
+    "Document",
+    "MapKey",
+    "Name",
+    "Part",
+    "Percent",
+    "Pinned",
+    "Positive",
+    "document",
+    "registered",
+    "schema_name",
+]
+
+MAX_INTEGER: Final = 2**53 - 1
+
+Derived: Final = msgspec.Meta(extra_json_schema={"x-origin": "derived"})
+Pinned: Final = msgspec.Meta(extra_json_schema={"x-origin": "pinned"})
+Asserted: Final = msgspec.Meta(extra_json_schema={"x-origin": "asserted"})
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=MAX_INTEGER)]
+Positive = Annotated[int, msgspec.Meta(ge=1, le=MAX_INTEGER)]
+Percent = Annotated[int, msgspec.Meta(ge=0, le=100)]
+
+# Ids that people and controllers choose: cases, packages, hypotheses, actions, operations.
+Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")]
+# Member names that a schema doesn't fix: artifacts, snapshots, costs, roles.
+MapKey = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_.]{0,63}\Z")]
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A group of members inside a document."""
+
+
+class Document(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="schema"
+):
+    """Base of document types; a subclass gives its schema name as ``tag``."""
+
+
+D = TypeVar("D", bound=Document)
+
+_REGISTRY: dict[str, type[Document]] = {}
+
+
+def schema_name(kind: type[Document]) -> str:
+    """The schema name of a document type, such as ``tree-v1``."""
+    tag = kind.__struct_config__.tag
+    assert isinstance(tag, str), kind
+    return tag
+
+
+def document(kind: type[D]) -> type[D]:
+    """Class decorator: make a document type known to readers of any document."""
+    name = schema_name(kind)
+    if name in _REGISTRY:
+        raise ValueError(f"schema {name} is defined twice")
+    _REGISTRY[name] = kind
+    return kind
+
+
+def registered() -> dict[str, type[Document]]:
+    """Schema name to type, of every document type imported so far."""
+    return dict(_REGISTRY)
+
+
+# Kept for annotations: a member that names another object of the package.
+Ref = Annotated[ObjectId, Pinned]
