@@ -1,0 +1,62 @@
+"""The commands by name: where each one is and what it does, without importing it.
+
+The texts stand here so that ``vstore --help`` imports no command; a test compares them
+with the commands' own.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+__all__ = ["COMMANDS", "SECTIONS", "Listed"]
+
+
+class Listed(NamedTuple):
+    """One command of the table."""
+
+    name: str
+    summary: str
+
+    @property
+    def module(self) -> str:
+        """The module that has the click command, under the name ``command``."""
+        return "vstore_cli.command_" + self.name.replace("-", "_")
+
+
+SECTIONS: Final[dict[str, list[Listed]]] = {
+    "Start": [
+        Listed("demo", "Investigate a real bug, then show the log and verify."),
+        Listed("init", "Create a package for a case."),
+        Listed("input", "Add bug reports, logs and other raw input."),
+        Listed("source", "Pin source code."),
+        Listed("database", "Pin the content of a database."),
+    ],
+    "Investigate": [
+        Listed("status", "Show where the case stands and what is legal next."),
+        Listed("hypotheses", "Show, state and weigh hypotheses."),
+        Listed("advance", "Move the case to its next state."),
+        Listed("budget", "Grant, reserve, give back and show credits."),
+        Listed("query", "Ask a pinned source or database; keep the answer as evidence."),
+        Listed("settle", "Assess a recorded action: spend its credits, earn a reward."),
+    ],
+    "Read and check": [
+        Listed("log", "Show what happened, newest first."),
+        Listed("show", "Show one object: a record, a generation, a file, ..."),
+        Listed("evidence", "List the evidence records."),
+        Listed("verify", "Recompute everything; report every fault."),
+    ],
+    "Plumbing": [
+        Listed("cat-object", "Print the bytes of an object."),
+        Listed("hash-object", "Print the object ids of files."),
+        Listed("ls-tree", "List a tree."),
+        Listed("ls-refs", "List the refs and what they should say."),
+        Listed("rev-parse", "Print the full object ids of names."),
+        Listed("schema", "Print the JSON Schema of a document type."),
+        Listed("repair", "Move refs forward to the last generation of the log."),
+        Listed("completion", "Print a script that completes vstore's command line."),
+    ],
+}
+
+COMMANDS: Final[dict[str, Listed]] = {
+    listed.name: listed for section in SECTIONS.values() for listed in section
+}

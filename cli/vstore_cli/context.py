@@ -1,0 +1,143 @@
+"""What a command works on: the package, the actor, the clock, the terminal."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from vstore_cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from vstore.package.reader import PackageReader
+    from vstore.package.workspace import Workspace
+
+__all__ = [
+    "Session",
+    "actor_option",
+    "json_option",
+    "package_option",
+    "pass_session",
+    "system_clock",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def system_clock() -> str:
+    """Now, in UTC, to the second, RFC 3339."""
+    from datetime import UTC, datetime
+
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class Session:
+    """One run of the command line.
+
+    Args:
+        terminal: Where to print.
+        environ: Environment variables.
+        clock: Says when things happen.
+    """
+
+    def __init__(
+        self,
+        terminal: Terminal,
+        environ: Mapping[str, str],
+        clock: Callable[[], str] = system_clock,
+    ) -> None:
+        self.terminal = terminal
+        self.environ = environ
+        self.clock = clock
+        self.package_option: str | None = None
+        self.actor_option: str | None = None
+
+    @property
+    def actor(self) -> str:
+        """Who acts: ``--actor``, VSTORE_ACTOR, or the login name."""
+        from vstore_cli.errors import Refused
+
+        name = self.actor_option or self.environ.get("VSTORE_ACTOR") or self._login()
+        if not 1 <= len(name) <= 200 or not name.isprintable():
+            raise Refused(
+                "an actor's name has 1 to 200 printable characters",
+                kind="invalid_actor",
+                hint="say who acts with --actor NAME or VSTORE_ACTOR",
+            )
+        return name
+
+    def package_path(self) -> Path:
+        """The package: ``--package``, VSTORE_PACKAGE, or upwards from the current folder.
+
+        Raises:
+            NotFoundError: There is none.
+        """
+        from vstore.package.reader import discover
+
+        named = self.package_option or self.environ.get("VSTORE_PACKAGE")
+        return discover(Path(named) if named else Path.cwd())
+
+    def reader(self) -> PackageReader:
+        """The package, for reading."""
+        from vstore.package.reader import PackageReader
+
+        return PackageReader.open(self.package_path())
+
+    def workspace(self) -> Workspace:
+        """A workspace of this one package, for writing."""
+        from vstore.package.workspace import Workspace
+
+        return Workspace.of_package(self.package_path())
+
+    def _login(self) -> str:
+        import getpass
+
+        try:
+            return getpass.getuser()
+        except (OSError, KeyError):
+            # A container may run a user that has no name.
+            return f"uid-{os.getuid()}"
+
+
+pass_session = click.make_pass_decorator(Session)
+
+
+def package_option(command: F) -> F:
+    """Adds ``--package`` to a command; the session keeps it."""
+
+    def keep(context: click.Context, _: click.Parameter, value: str | None) -> None:
+        if value is not None:
+            context.find_root().obj.package_option = value
+
+    return click.option(
+        "--package",
+        "-p",
+        metavar="PATH",
+        expose_value=False,
+        callback=keep,
+        help="The package; by default found from the current folder upwards.",
+    )(command)
+
+
+def actor_option(command: F) -> F:
+    """Adds ``--actor`` to a command; the session keeps it."""
+
+    def keep(context: click.Context, _: click.Parameter, value: str | None) -> None:
+        if value is not None:
+            context.find_root().obj.actor_option = value
+
+    return click.option(
+        "--actor",
+        metavar="NAME",
+        expose_value=False,
+        callback=keep,
+        help="Who acts; by default VSTORE_ACTOR or the login name.",
+    )(command)
+
+
+def json_option(command: F) -> F:
+    """Adds ``--json`` to a command, as the argument ``as_json``."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
