@@ -2,7 +2,8 @@
 
 ========================  ==========================================================
 ``ids``                   object ids and digests
-``canonical``             canonical JSON (RFC 8785 subset), strict reading
+``plain_json``            plain values of canonical JSON (RFC 8785 subset), strict reading
+``canonical``             the same for documents, which have a type
 ``document``              the base of every document type, and their registry
 ``text``                  text that may not be UTF-8
 ``tree``                  folders

@@ -32,6 +32,7 @@ __all__ = [
     "Percent",
     "Pinned",
     "Positive",
+    "RecordId",
     "document",
     "registered",
     "schema_name",
@@ -49,6 +50,8 @@ Percent = Annotated[int, msgspec.Meta(ge=0, le=100)]
 
 # Ids that people and controllers choose: cases, packages, hypotheses, actions, operations.
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")]
+# Ids that the store assigns to evidence records, never reset within a case.
+RecordId = Annotated[str, msgspec.Meta(pattern=r"^E([0-9]{6}|[1-9][0-9]{6,14})\Z")]
 # Member names that a schema doesn't fix: artifacts, snapshots, costs, roles.
 MapKey = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_.]{0,63}\Z")]
 

@@ -8,7 +8,7 @@ the bare 64 hex digits of something that is not stored as an object of its own.
 from __future__ import annotations
 
 import re
-from typing import Annotated, Final
+from typing import Annotated, Final, Self
 
 import msgspec
 from blake3 import blake3
@@ -40,14 +40,9 @@ class ObjectId(str):
 
     __slots__ = ()
 
-    @classmethod
-    def parse(cls, text: str) -> ObjectId:
-        """Read ``b3:`` and 64 hex digits, or the 64 digits alone.
-
-        Raises:
-            InvalidError: ``text`` is neither.
-        """
-        digits = text[3:] if text.startswith(PREFIX) else text
+    def __new__(cls, text: str) -> Self:
+        """As :meth:`parse`."""
+        digits = text.removeprefix(PREFIX)
         if _HEX64.fullmatch(digits) is None:
             raise InvalidError(
                 "not an object id",
@@ -57,7 +52,16 @@ class ObjectId(str):
         return str.__new__(cls, PREFIX + digits)
 
     @classmethod
-    def from_bytes(cls, digest: bytes) -> ObjectId:
+    def parse(cls, text: str) -> Self:
+        """Read ``b3:`` and 64 hex digits, or the 64 digits alone.
+
+        Raises:
+            InvalidError: ``text`` is neither.
+        """
+        return cls(text)
+
+    @classmethod
+    def from_bytes(cls, digest: bytes) -> Self:
         """The id with these 32 digest bytes.
 
         Raises:

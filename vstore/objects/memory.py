@@ -6,7 +6,7 @@ import io
 from collections.abc import Iterator
 from typing import BinaryIO, Protocol, TypeVar
 
-from vstore.errors import NotFoundError
+from vstore.errors import LimitExceeded, NotFoundError
 from vstore.objects.canonical import decode, encode
 from vstore.objects.document import Document
 from vstore.objects.ids import ObjectId, object_id
@@ -111,14 +111,17 @@ class MemoryObjects:
 
     def put_stream(self, stream: BinaryIO, *, max_bytes: int) -> tuple[ObjectId, int]:
         """See :meth:`ObjectSink.put_stream`."""
-        from vstore.errors import LimitExceeded
-
-        data = stream.read(max_bytes + 1)
-        if len(data) > max_bytes:
-            raise LimitExceeded(
-                f"more than {max_bytes} bytes", limit="max_bytes", value=max_bytes, asked=len(data)
-            )
-        return self.put(data), len(data)
+        data = bytearray()
+        while chunk := stream.read(max_bytes + 1 - len(data)):
+            data += chunk
+            if len(data) > max_bytes:
+                raise LimitExceeded(
+                    f"more than {max_bytes} bytes",
+                    limit="max_bytes",
+                    value=max_bytes,
+                    asked=len(data),
+                )
+        return self.put(bytes(data)), len(data)
 
     def __contains__(self, oid: object) -> bool:
         return oid in self._objects

@@ -40,11 +40,16 @@ def text_to_bytes(text: Text) -> bytes:
     """The bytes that ``text`` encodes.
 
     Raises:
-        InvalidError: A tagged text whose bytes are UTF-8: it has another legal encoding.
+        InvalidError: A tagged text whose bytes are UTF-8, which has another legal encoding
+            (``not_canonical``); half a surrogate pair or a bad hex digit, which has none
+            (``not_representable``).
     """
-    if isinstance(text, str):
-        return text.encode("utf-8")
-    raw = bytes.fromhex(text.hex)
+    try:
+        if isinstance(text, str):
+            return text.encode("utf-8")
+        raw = bytes.fromhex(text.hex)
+    except ValueError as error:
+        raise InvalidError("a text that encodes no bytes", kind="not_representable") from error
     if not isinstance(text_from_bytes(raw), RawText):
         raise InvalidError("bytes that are UTF-8 are tagged as if not", kind="not_canonical")
     return raw

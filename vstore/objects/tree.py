@@ -7,9 +7,9 @@ in ``/``: then a walk in entry order visits files in byte order of their whole p
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple
 
-from vstore.errors import InvalidError
+from vstore.errors import InvalidError, LimitExceeded
 from vstore.objects.document import Count, Document, Part, Pinned, document
 from vstore.objects.ids import ObjectId
 from vstore.objects.memory import ObjectSource
@@ -18,6 +18,7 @@ from vstore.objects.text import Text, text_to_bytes
 __all__ = [
     "MAX_NAME_BYTES",
     "MAX_TREE_DEPTH",
+    "MAX_TREE_ENTRIES",
     "PathEntry",
     "Tree",
     "TreeEntry",
@@ -27,8 +28,9 @@ __all__ = [
     "walk",
 ]
 
-MAX_NAME_BYTES = 255
-MAX_TREE_DEPTH = 64
+MAX_NAME_BYTES: Final = 255
+MAX_TREE_DEPTH: Final = 64
+MAX_TREE_ENTRIES: Final = 10_000_000
 
 
 class TreeEntry(Part, frozen=True, kw_only=True):
@@ -77,28 +79,37 @@ def check_name(name: bytes) -> None:
         )
 
 
-def check_tree(tree: Tree) -> None:
+def check_tree(tree: Tree) -> list[bytes]:
     """Check what the schema of a tree can't say.
+
+    Returns:
+        The names of its entries as bytes, in their order.
 
     Raises:
         InvalidError: Bad names, names out of order or twice, an executable that is no file.
     """
     previous = b""
-    names: set[bytes] = set()
+    names: dict[bytes, None] = {}
     for entry in tree.entries:
         name = text_to_bytes(entry.name)
         check_name(name)
-        key = sort_key(entry)
+        key = name + b"/" if entry.kind == "tree" else name
         if key <= previous or name in names:
             raise InvalidError("tree entries are out of order", kind="invalid_tree")
         if entry.executable and entry.kind != "file":
             raise InvalidError("only a file is executable", kind="invalid_tree")
         previous = key
-        names.add(name)
+        names[name] = None
+    return list(names)
 
 
 def walk(
-    objects: ObjectSource, root: ObjectId, *, under: bytes = b"", max_depth: int = MAX_TREE_DEPTH
+    objects: ObjectSource,
+    root: ObjectId,
+    *,
+    under: bytes = b"",
+    max_depth: int = MAX_TREE_DEPTH,
+    max_entries: int = MAX_TREE_ENTRIES,
 ) -> Iterator[PathEntry]:
     """Every file and link below a tree, in byte order of their paths.
 
@@ -107,19 +118,40 @@ def walk(
         root: The id of the tree to walk.
         under: A path prefix put before every path, without a slash at its end.
         max_depth: Refuse deeper trees, 1 or more.
+        max_entries: Stop after this many files, links and folders, 1 or more. A few trees
+            that name each other twice can describe more entries than anybody can visit.
 
     Raises:
         InvalidError: A tree that is malformed or too deep.
+        LimitExceeded: More than ``max_entries``.
         NotFoundError, IntegrityError: A tree is absent or damaged.
     """
-    if max_depth == 0:
-        raise InvalidError("a tree is nested too deep", kind="invalid_tree")
-    tree = objects.document(root, Tree)
-    check_tree(tree)
-    for entry in tree.entries:
-        name = text_to_bytes(entry.name)
-        path = under + b"/" + name if under else name
-        if entry.kind == "tree":
-            yield from walk(objects, entry.object, under=path, max_depth=max_depth - 1)
+    left = max_entries
+    # Paths of the folders being walked and their entries still to visit, root first.
+    stack = [(under + b"/" if under else b"", iter(_checked_entries(objects, root)))]
+    while stack:
+        prefix, entries = stack[-1]
+        for name, entry in entries:
+            left -= 1
+            if left < 0:
+                raise LimitExceeded(
+                    f"a tree has more than {max_entries} entries",
+                    limit="max_entries",
+                    value=max_entries,
+                    asked=max_entries + 1,
+                )
+            if entry.kind != "tree":
+                yield PathEntry(prefix + name, entry)
+                continue
+            if len(stack) >= max_depth:
+                raise InvalidError(f"a tree is nested deeper than {max_depth}", kind="invalid_tree")
+            below = iter(_checked_entries(objects, entry.object))
+            stack.append((prefix + name + b"/", below))
+            break
         else:
-            yield PathEntry(path, entry)
+            stack.pop()
+
+
+def _checked_entries(objects: ObjectSource, oid: ObjectId) -> list[tuple[bytes, TreeEntry]]:
+    tree = objects.document(oid, Tree)
+    return list(zip(check_tree(tree), tree.entries, strict=True))
