@@ -6,7 +6,6 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from vstore.evidence.documents import RecordId
 from vstore.objects.document import (
     Asserted,
     Count,
@@ -18,6 +17,7 @@ from vstore.objects.document import (
     Percent,
     Pinned,
     Positive,
+    RecordId,
     document,
 )
 from vstore.objects.ids import ObjectId

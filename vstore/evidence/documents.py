@@ -16,14 +16,16 @@ from vstore.objects.document import (
     Percent,
     Pinned,
     Positive,
+    RecordId,
     document,
 )
 from vstore.objects.ids import Digest, ObjectId
 from vstore.objects.text import Text
 from vstore.package.documents import Coverage
-from vstore.tools.items import Column, LineText, Location, TableSchema
+from vstore.tools.items import LineText, Location, TableSchema
 from vstore.tools.reply import ContentKind, Scope, Truncation
 from vstore.tools.request import Arguments
+from vstore.tools.values import Value
 
 __all__ = [
     "RULES",
@@ -41,11 +43,10 @@ __all__ = [
     "TableRows",
     "TestObservation",
     "ToolOrigin",
+    "member_of",
 ]
 
 RULES: Final = "evidence/1"
-
-RecordId = Annotated[str, msgspec.Meta(pattern=r"^E([0-9]{6}|[1-9][0-9]{6,14})\Z")]
 
 
 class NumberedLine(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -76,13 +77,16 @@ class PlacedRow(Part, frozen=True, kw_only=True):
 
     location: Location
     row: Annotated[Digest, Derived]
-    columns: Annotated[list[Column], Derived]
+    #: One value for each of the group's columns.
+    values: Annotated[list[Value], Derived]
 
 
 class TableRows(Part, frozen=True, kw_only=True):
-    """Rows of one table."""
+    """Rows of one table in one projection."""
 
     table: Annotated[Text, Derived]
+    #: Names of the selected columns, in the order of the query.
+    columns: Annotated[list[Text], Derived]
     rows: list[PlacedRow]
 
 

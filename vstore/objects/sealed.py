@@ -1,0 +1,38 @@
+"""A document together with its canonical bytes and its id, so that nobody encodes twice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from vstore.objects.canonical import encode
+from vstore.objects.document import Document
+from vstore.objects.ids import ObjectId, object_id
+
+__all__ = ["Sealed", "seal"]
+
+D = TypeVar("D", bound=Document)
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed(Generic[D]):
+    """A document, its canonical bytes, and the id that follows from them."""
+
+    document: D
+    encoded: bytes
+    id: ObjectId
+
+    @property
+    def size(self) -> int:
+        """The size of the canonical form in bytes."""
+        return len(self.encoded)
+
+
+def seal(document: D) -> Sealed[D]:
+    """Encode a document once.
+
+    Raises:
+        InvalidError: A member has no canonical form.
+    """
+    encoded = encode(document)
+    return Sealed(document, encoded, object_id(encoded))
