@@ -1,0 +1,131 @@
+"""Values, questions and places in words, safe to print."""
+
+from __future__ import annotations
+
+from vstore.objects.text import RawText, Text
+from vstore.tools.items import CutLine, LineText
+from vstore.tools.request import (
+    Arguments,
+    Condition,
+    DatabaseRows,
+    DatabaseSchema,
+    SourceList,
+    SourceRead,
+    SourceSearch,
+    operation_of,
+)
+from vstore.tools.values import (
+    BigInteger,
+    Blob,
+    LargeBlob,
+    LargeText,
+    RawTextValue,
+    Real,
+    Value,
+)
+from vstore_cli.terminal import safe
+
+__all__ = ["asked", "condition_text", "count", "line_text", "short", "value_text"]
+
+_SIGNS = {"eq": "=", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+_BLOB_BYTES = 16
+
+
+def short(oid: str) -> str:
+    """An object id abbreviated to eight digits, without its prefix."""
+    return oid.removeprefix("b3:")[:8]
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """A number and its noun: ``1 row``, ``1,234 rows``."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def line_text(text: LineText) -> str:
+    """A line of a file: tabs as blanks, everything else that is not text visible."""
+    if isinstance(text, CutLine):
+        return f"{line_text(text.head)}… ({text.size:,} bytes)"
+    if isinstance(text, RawText):
+        return safe(text)
+    return safe(text.expandtabs(8))
+
+
+def value_text(value: Value, *, full: bool = False) -> str:
+    """A database value as people read it; ``full`` shows all bytes of a blob."""
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return safe(value)
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, BigInteger | Real):
+        return safe(value.value)
+    if isinstance(value, RawTextValue):
+        return safe(RawText(value.hex))
+    if isinstance(value, Blob):
+        size = len(value.hex) // 2
+        if full or size <= _BLOB_BYTES:
+            return f"x'{value.hex}'"
+        return f"x'{value.hex[: 2 * _BLOB_BYTES]}…' ({size:,} bytes)"
+    what = "blob" if isinstance(value, LargeBlob) else "text"
+    assert isinstance(value, LargeBlob | LargeText)
+    return f"{what} {short(value.object)} ({value.size:,} bytes)"
+
+
+def _name(text: Text) -> str:
+    shown = safe(text)
+    return shown if shown.replace("_", "a").isalnum() else f'"{shown}"'
+
+
+def condition_text(condition: Condition) -> str:
+    """A condition in the syntax that ``--where`` reads."""
+    column = _name(condition.column)
+    value = condition.value
+    if value is None and condition.op in ("eq", "ne"):
+        return f"{column} is {'not ' if condition.op == 'ne' else ''}null"
+    shown = value_text(value, full=True)
+    if isinstance(value, str | RawTextValue):
+        shown = "'" + shown.replace("'", "''") + "'"
+    return f"{column} {_SIGNS.get(condition.op, condition.op)} {shown}"
+
+
+def asked(arguments: Arguments) -> str:
+    """A question in one line: the operation, whom it asks, and what."""
+    operation = operation_of(arguments)
+    if isinstance(arguments, SourceList):
+        return operation + " " + arguments.source + _under(arguments.under)
+    if isinstance(arguments, SourceRead):
+        lines = f":{arguments.start}" + ("-" if arguments.end is None else "")
+        if arguments.end is not None and arguments.end != arguments.start:
+            lines += f"-{arguments.end}"
+        if arguments.start == 1 and arguments.end is None:
+            lines = ""
+        return f"{operation} {arguments.source} {safe(arguments.path)}{lines}"
+    if isinstance(arguments, SourceSearch):
+        sign = "/" if arguments.syntax == "re2" else '"'
+        case = "i" if arguments.ignore_case else ""
+        return (
+            f"{operation} {arguments.source} {sign}{safe(arguments.pattern)}{sign}{case}"
+            + _under(arguments.under)
+        )
+    if isinstance(arguments, DatabaseSchema):
+        table = "" if arguments.table is None else " " + _name(arguments.table)
+        kind = "" if arguments.type is None else f" type {arguments.type}"
+        return f"{operation} {arguments.database}{table}{kind}"
+    return f"{operation} {arguments.database} {_rows(arguments)}"
+
+
+def _rows(arguments: DatabaseRows) -> str:
+    text = _name(arguments.table)
+    if arguments.columns is not None:
+        text += " (" + ", ".join(_name(column) for column in arguments.columns) + ")"
+    if arguments.where:
+        text += " where " + " and ".join(condition_text(one) for one in arguments.where)
+    if arguments.order:
+        keys = (("-" if one.descending else "") + _name(one.column) for one in arguments.order)
+        text += " order " + ", ".join(keys)
+    return text
+
+
+def _under(under: Text | None) -> str:
+    return "" if under is None else " under " + safe(under)
