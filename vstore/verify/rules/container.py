@@ -1,0 +1,209 @@
+"""VS-CON: the files of a package, frames, lengths, digests."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from vstore.verify.findings import Hint, Rule
+
+__all__ = ["RULES"]
+
+_ANOTHER_COPY: Final = (
+    "Keep this copy as it is, and get another one from where it came from; the head that was "
+    "seen there last can be demanded with --expect."
+)
+
+RULES: Final = (
+    Rule(
+        code="VS-CON-001",
+        slug="format-damaged",
+        severity="error",
+        summary="the file VSTORE is not what vstore writes",
+        hint=Hint(
+            "VSTORE says which format and which features a package uses; this one was cut or "
+            "changed.",
+            "The objects are named by their digests and don't depend on it.",
+            _ANOTHER_COPY,
+        ),
+    ),
+    Rule(
+        code="VS-CON-002",
+        slug="format-unknown",
+        severity="warning",
+        incomplete=True,
+        summary="the package has a format or a feature that this version doesn't know",
+        hint=Hint(
+            "A later version of vstore wrote it, or something that changed VSTORE.",
+            "Nothing was judged wrong.",
+            "Verify it with a newer vstore.",
+        ),
+    ),
+    Rule(
+        code="VS-CON-003",
+        slug="unknown-file",
+        severity="warning",
+        bundle="error",
+        summary="a file in the package belongs to nothing",
+        hint=Hint(
+            "Somebody put it there; it may be raw input that was never taken in.",
+            "Everything else: no recorded fact refers to it.",
+            "Take it in with `vstore input add`, or move it out of the package.",
+        ),
+    ),
+    Rule(
+        code="VS-CON-004",
+        slug="special-file",
+        severity="error",
+        summary="a link, device, socket or folder stands where a file should be",
+        hint=Hint(
+            "Packages hold ordinary files and folders only; what a link leads to is not part of "
+            "the package.",
+            "What was read from ordinary files holds.",
+            "Find out who made it, then replace it by what it leads to, or move it out.",
+        ),
+    ),
+    Rule(
+        code="VS-CON-005",
+        slug="frame-damaged",
+        severity="error",
+        summary="a frame of the log is damaged",
+        hint=Hint(
+            "Bytes of a publication were changed or lost after it was written.",
+            "Frames before it hold; what follows was checked only as far as it doesn't build on "
+            "this one.",
+            _ANOTHER_COPY,
+        ),
+    ),
+    Rule(
+        code="VS-CON-006",
+        slug="torn-tail",
+        severity="warning",
+        bundle="error",
+        summary="the log ends in bytes that are no frame",
+        hint=Hint(
+            "A writer was interrupted before it could report success, or the last frame was "
+            "changed.",
+            "Every publication before these bytes holds. If the refs agree with the log, nothing "
+            "that was acknowledged is lost.",
+            "The next writer leaves the bytes where they are and records them; nothing need be "
+            "done.",
+        ),
+    ),
+    Rule(
+        code="VS-CON-007",
+        slug="torn-tail-changed",
+        severity="error",
+        summary="the torn end of a segment is not the one that was recorded",
+        hint=Hint(
+            "When the next segment was begun, the length and digest of the torn bytes were "
+            "recorded; they changed since.",
+            "No publication is in these bytes, so all of them hold.",
+            _ANOTHER_COPY,
+        ),
+    ),
+    Rule(
+        code="VS-CON-008",
+        slug="segment-missing",
+        severity="error",
+        summary="the log has a gap: a segment is missing",
+        hint=Hint(
+            "A file of the log was lost.",
+            "Frames before the gap hold.",
+            _ANOTHER_COPY,
+        ),
+    ),
+    Rule(
+        code="VS-CON-009",
+        slug="frame-order",
+        severity="error",
+        summary="a frame does not continue the one before it",
+        hint=Hint(
+            "Sequence number or parent generation don't fit: a frame was removed, repeated or "
+            "moved.",
+            "Frames before it hold.",
+            _ANOTHER_COPY,
+        ),
+    ),
+    Rule(
+        code="VS-CON-010",
+        slug="frame-content",
+        severity="error",
+        summary="a frame's table or payload contradicts its header",
+        hint=Hint(
+            "The digests agree, yet lengths, offsets or compressed bytes don't: no vstore writes "
+            "this.",
+            "Frames before it hold.",
+            "Don't trust where it came from; get the package from somebody who verified it.",
+        ),
+    ),
+    Rule(
+        code="VS-CON-011",
+        slug="large-missing",
+        severity="error",
+        summary="the file of a large object is missing",
+        hint=Hint(
+            "The log names an object that is kept in a file of its own, and that file is gone.",
+            "Everything that doesn't refer to the object.",
+            "Copy the file from another copy of the package; its name is its digest.",
+        ),
+    ),
+    Rule(
+        code="VS-CON-012",
+        slug="large-damaged",
+        severity="error",
+        summary="the file of a large object is damaged",
+        hint=Hint(
+            "Its stored length, digest or compressed bytes differ from what the log records.",
+            "Everything that doesn't refer to the object.",
+            "Replace the file from another copy of the package; its name is its digest.",
+        ),
+    ),
+    Rule(
+        code="VS-CON-013",
+        slug="large-unnamed",
+        severity="note",
+        bundle="error",
+        summary="a large object's file is named by no frame",
+        hint=Hint(
+            "A publication was interrupted after it wrote the file.",
+            "Everything: nothing refers to it.",
+            "Nothing need be done.",
+        ),
+    ),
+    Rule(
+        code="VS-CON-014",
+        slug="residue",
+        severity="note",
+        bundle="error",
+        summary="residue of an interrupted writer in tmp",
+        hint=Hint(
+            "A writer was interrupted before its publication.",
+            "Everything: residue is never read.",
+            "Nothing need be done.",
+        ),
+    ),
+    Rule(
+        code="VS-CON-015",
+        slug="unreadable",
+        severity="warning",
+        incomplete=True,
+        summary="a file could not be read",
+        hint=Hint(
+            "The operating system refused to read it, or the disk failed.",
+            "What could be read was checked.",
+            "Give the verifier read access, or copy the package to a sound disk.",
+        ),
+    ),
+    Rule(
+        code="VS-CON-016",
+        slug="empty-segment",
+        severity="note",
+        bundle="error",
+        summary="a segment of the log is empty",
+        hint=Hint(
+            "A writer was interrupted while it began a new segment.",
+            "Everything: the next writer replaces it.",
+            "Nothing need be done.",
+        ),
+    ),
+)
