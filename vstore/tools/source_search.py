@@ -1,0 +1,173 @@
+"""``source.search`` and ``source.read``: located lines of a source snapshot.
+
+A line ends at an LF and nowhere else; a CR before it belongs to the line. Files are
+visited in byte order of their paths. A file with NUL or invalid UTF-8 is not searched but
+counted; it can be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+from vstore.objects.ids import ObjectId
+from vstore.objects.memory import ObjectSource
+from vstore.objects.text import text_from_bytes
+from vstore.objects.tree import PathEntry
+from vstore.tools.adapter import QueryRefused
+from vstore.tools.items import SourceLine, line_text
+from vstore.tools.paging import PageFiller
+from vstore.tools.reply import Page, Truncation
+from vstore.tools.request import QueryLimits, SourceRead, SourceSearch
+from vstore.tools.source_matcher import Matcher, compile_matcher, is_searchable, matching_lines
+from vstore.tools.source_pattern import PatternError
+from vstore.tools.source_tree import FileCache, find_file
+
+__all__ = ["LinesFound", "read_lines", "search_lines"]
+
+
+class LinesFound:
+    """Lines found, with what the page shows of them and what was left out."""
+
+    def __init__(self, lines: list[SourceLine], page: Page, truncated: Truncation | None) -> None:
+        self.lines = lines
+        self.page = page
+        self.truncated = truncated
+
+
+def search_lines(
+    objects: ObjectSource,
+    root: ObjectId,
+    question: SourceSearch,
+    limits: QueryLimits,
+    cache: FileCache,
+) -> LinesFound:
+    """Lines that match, one hit for each; all of them are counted.
+
+    A file is looked at whole or not at all: the scan stops before the file that would take
+    it past ``max_bytes_scanned``, and then the total is not known.
+
+    Raises:
+        QueryRefused: ``bad_pattern``, ``unknown_path``, ``not_a_file``, ``bad_path``.
+    """
+    try:
+        matcher = compile_matcher(question)
+    except PatternError as error:
+        raise QueryRefused("bad_pattern", f"the pattern is refused: {error}") from error
+    selection = cache.select(objects, root, question.under)
+    filler: PageFiller[SourceLine] = PageFiller(
+        limits, offset=question.offset, limit=question.limit
+    )
+    stopped_by = None
+    scanned = skipped = 0
+    for file in selection.files:
+        scanned += file.entry.size
+        if scanned > limits.max_bytes_scanned:
+            stopped_by = "max_bytes_scanned"
+            break
+        found = cache.blocks(objects, file.entry.object, file.entry.size)
+        if not _search_file(file, found, matcher, filler):
+            skipped += 1
+    return LinesFound(
+        filler.items,
+        filler.page(stopped=stopped_by is not None),
+        filler.truncation(stopped_by=stopped_by, skipped_files=skipped),
+    )
+
+
+def _search_file(
+    file: PathEntry, found: Iterable[bytes], matcher: Matcher, filler: PageFiller[SourceLine]
+) -> bool:
+    """Offer the matching lines of one file; False if it is not searchable."""
+    # Hits wait until the file's last block has turned out to be text.
+    hits: list[tuple[int, bytes]] = []
+    wanted = filler.wanted
+    more = 0
+    first_line = 1
+    for block in found:
+        if not is_searchable(block):
+            return False
+        spans = matching_lines(block, matcher)
+        counted = 0
+        for start, stop in spans:
+            if len(hits) == wanted:
+                more += 1 + sum(1 for _ in spans)
+                break
+            first_line += block.count(b"\n", counted, start)
+            counted = start
+            hits.append((first_line, block[start:stop]))
+        if len(hits) < wanted:
+            first_line += block.count(b"\n", counted)
+    for number, raw in hits:
+        filler.offer(partial(_line, file, number, raw))
+    filler.count_only(more)
+    return True
+
+
+def read_lines(
+    objects: ObjectSource,
+    root: ObjectId,
+    question: SourceRead,
+    limits: QueryLimits,
+    cache: FileCache,
+) -> tuple[LinesFound, SourceRead]:
+    """The lines of a range that exist, and the question as it is normalised.
+
+    ``page.total`` counts the lines of the whole file. A file of more than
+    ``max_bytes_scanned`` is not looked at.
+
+    Raises:
+        QueryRefused: ``bad_range`` (it ends before it begins, or begins past the file's last
+            line; line 1 of an empty file is no error), ``unknown_path``, ``not_a_file``,
+            ``bad_path``.
+    """
+    if question.end is not None and question.end < question.start:
+        raise QueryRefused("bad_range", "the range ends before it begins")
+    file = find_file(objects, root, question.path)
+    filler: PageFiller[SourceLine] = PageFiller(limits, offset=0, limit=None)
+    asked = None if question.end is None else question.end - question.start + 1
+    if file.entry.size > limits.max_bytes_scanned:
+        page = Page(offset=question.start - 1, limit=asked, returned=0, total=None)
+        cut = filler.truncation(stopped_by="max_bytes_scanned")
+        return LinesFound([], page, cut), question
+    total = 0
+    for block in cache.blocks(objects, file.entry.object, file.entry.size):
+        total += _read_block(file, block, total, question, filler)
+    if question.start > max(total, 1):
+        raise QueryRefused("bad_range", f"the range begins past line {total}, the last one")
+    page = Page(offset=question.start - 1, limit=asked, returned=len(filler.items), total=total)
+    if question.end is not None and question.end >= total:
+        question = SourceRead(source=question.source, path=question.path, start=question.start)
+    return LinesFound(filler.items, page, filler.truncation(total=total)), question
+
+
+def _read_block(
+    file: PathEntry,
+    block: bytes,
+    before: int,
+    question: SourceRead,
+    filler: PageFiller[SourceLine],
+) -> int:
+    """Offer the block's lines within the range; returns how many lines it has."""
+    lines = block.count(b"\n") + (0 if not block or block.endswith(b"\n") else 1)
+    last = before + lines if question.end is None else min(question.end, before + lines)
+    position = 0
+    for number in range(before + 1, last + 1):
+        stop = block.find(b"\n", position)
+        stop = len(block) if stop < 0 else stop
+        if number >= question.start:
+            if not filler.wanted:
+                filler.count_only(last - number + 1)
+                break
+            filler.offer(partial(_line, file, number, block[position:stop]))
+        position = stop + 1
+    return lines
+
+
+def _line(file: PathEntry, number: int, raw: bytes) -> SourceLine:
+    return SourceLine(
+        path=text_from_bytes(file.path),
+        file=file.entry.object,
+        line=number,
+        text=line_text(raw),
+    )
