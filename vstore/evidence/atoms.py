@@ -1,0 +1,105 @@
+"""Atoms: the identity of one located item, apart from who asked for it and how.
+
+    atom = blake3(canonical {schema: "atom-v1", kind, scope, coverage, item})
+
+``scope`` is the object id of the snapshot's content, ``coverage`` is ``complete`` or
+``partial``, ``item`` the ungrouped item. Names, origins and statements of a snapshot, ids
+of requests, actions and operations, patterns, limits and grouping stay outside, so pinning
+equal content again under another name mints nothing (spec: evidence, "Novelty").
+
+What the items of one content share is encoded once: members are written in sorted order
+(``coverage``, ``item``, ``kind``, ``schema``, ``scope``), so everything around an item is a
+constant of the content, and within a line everything but its number and its text is a
+constant of the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+from blake3 import blake3
+
+from vstore.errors import InvalidError, UnsupportedError
+from vstore.evidence.documents import EvidenceContent
+from vstore.objects.canonical import encode
+from vstore.objects.ids import Digest
+from vstore.objects.text import Text
+from vstore.tools.items import Location
+from vstore.tools.values import Value
+
+__all__ = ["ATOM_SCHEMA", "atoms"]
+
+ATOM_SCHEMA: Final = "atom-v1"
+
+
+class _Text(msgspec.Struct, array_like=True):
+    text: object
+
+
+class _RowItem(msgspec.Struct):
+    columns: list[tuple[Text, Value]]
+    location: Location
+    row: str
+    table: Text
+
+
+def atoms(content: EvidenceContent) -> list[Digest]:
+    """The atoms of a content, in the order of its items.
+
+    Args:
+        content: In its normal form, so that no two items are equal.
+
+    Returns:
+        One digest per item.
+
+    Raises:
+        InvalidError: No scope or no coverage, or a row whose values don't match its columns.
+        UnsupportedError: A kind whose atoms this version doesn't know.
+    """
+    if content.kind == "test_observations":
+        raise UnsupportedError("observations of tests are not evidence yet", kind="not_yet")
+    if content.scope is None or content.coverage is None:
+        raise InvalidError("a content without scope or coverage", kind="invalid_content")
+    before = b'{"coverage":"%b","item":' % content.coverage.kind.encode()
+    after = b',"kind":"%b","schema":"atom-v1","scope":"%b"}' % (
+        content.kind.encode(),
+        content.scope.content.encode(),
+    )
+    return [blake3(before + item + after).hexdigest() for item in _encoded_items(content)]
+
+
+def _encoded_items(content: EvidenceContent) -> Iterator[bytes]:
+    """The canonical bytes of each ungrouped item."""
+    for group in content.lines or ():
+        head = b'{"file":"%b","line":' % group.file.encode()
+        middle = b',"path":%b,"text":' % _encode_text(group.path)
+        for numbered in group.lines:
+            yield b"%b%d%b%b}" % (head, numbered.line, middle, _encode_text(numbered.text))
+    for entry in content.files or ():
+        yield b'{"file":"%b","path":%b,"size":%d}' % (
+            entry.file.encode(),
+            _encode_text(entry.path),
+            entry.size,
+        )
+    for table in content.rows or ():
+        for row in table.rows:
+            if len(row.values) != len(table.columns):
+                raise InvalidError(
+                    "a row whose values don't match the columns", kind="invalid_content"
+                )
+            yield encode(
+                _RowItem(
+                    list(zip(table.columns, row.values, strict=True)),
+                    row.location,
+                    row.row,
+                    table.table,
+                )
+            )
+    for schema in content.tables or ():
+        yield encode(schema)
+
+
+def _encode_text(text: object) -> bytes:
+    return encode(_Text(text))[1:-1]

@@ -1,0 +1,190 @@
+"""What a case has gathered so far, as far as the next publication depends on it.
+
+The state is a fold over the publications: :func:`vstore.evidence.index.plan_publication`
+computes the next one without touching it, :meth:`EvidenceState.apply` takes it in. The
+writer and the verifier use the same two. Applying changes the state in place, because
+copying the sets would cost as much as the history is long; nothing in it can fail after its
+first checks, so it happens as a whole or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from vstore.errors import IntegrityError, InvalidError, OperationConflict
+from vstore.evidence.documents import EvidenceIndex, EvidenceRecord, IndexedRecord
+from vstore.evidence.membership import GrowingSet, Table
+from vstore.objects.ids import Digest, ObjectId
+from vstore.objects.merkle import Frontier
+from vstore.objects.sealed import Sealed
+
+if TYPE_CHECKING:
+    from vstore.evidence.index import Publication
+
+__all__ = ["ActionKey", "EvidenceState", "Operation"]
+
+#: Analysis revision and operation id.
+OperationKey = tuple[int, str]
+#: Analysis revision and action id.
+ActionKey = tuple[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A publication that happened, as a repeat of it needs it."""
+
+    payload: Digest
+    #: The index that it published.
+    index: ObjectId
+    #: Its records, in reply order; an error result has none.
+    records: tuple[IndexedRecord, ...]
+
+
+@dataclass(slots=True, kw_only=True)
+class EvidenceState:
+    """The evidence of a case so far.
+
+    Attributes:
+        case_id: The case.
+        package_id: Its package.
+        head: The latest index, or None.
+        head_bytes: Its size in bytes, 0 without one.
+        sequence: Publications so far.
+        count: Records so far; the next one's number is one more.
+        distinct_atoms: Atoms so far.
+        retained_bytes: Uncompressed bytes of distinct requests, envelopes, contents,
+            records, feedback, and indices before the latest.
+        frontier: Merkle tree over the canonical bytes of all records.
+        seen: Every atom of the case.
+        contents: Content id to the id of the first record that has it.
+        operations: What a repeat is compared with.
+        actions: The record of an action that has one.
+    """
+
+    case_id: str
+    package_id: str
+    head: ObjectId | None = None
+    head_bytes: int = 0
+    sequence: int = 0
+    count: int = 0
+    distinct_atoms: int = 0
+    retained_bytes: int = 0
+    frontier: Frontier = field(default_factory=Frontier)
+    seen: GrowingSet = field(default_factory=set[str])
+    contents: Table[ObjectId, str] = field(default_factory=dict)
+    operations: Table[OperationKey, Operation] = field(default_factory=dict)
+    actions: Table[ActionKey, str] = field(default_factory=dict)
+
+    @classmethod
+    def empty(cls, case_id: str, package_id: str) -> EvidenceState:
+        """The state of a case without evidence."""
+        return cls(case_id=case_id, package_id=package_id)
+
+    @classmethod
+    def resume(
+        cls,
+        index: Sealed[EvidenceIndex],
+        frontier: Frontier,
+        *,
+        seen: GrowingSet,
+        contents: Table[ObjectId, str],
+        operations: Table[OperationKey, Operation],
+        actions: Table[ActionKey, str],
+    ) -> EvidenceState:
+        """The state after ``index``, from derived caches of its history.
+
+        Raises:
+            IntegrityError: The frontier is of another history (``stale_cache``).
+        """
+        document = index.document
+        if frontier.size != document.count or frontier.root() != document.tree.root:
+            raise IntegrityError("a cache belongs to another history", kind="stale_cache")
+        return cls(
+            case_id=document.case_id,
+            package_id=document.package_id,
+            head=index.id,
+            head_bytes=index.size,
+            sequence=document.sequence,
+            count=document.count,
+            distinct_atoms=document.distinct_atoms,
+            retained_bytes=document.retained_bytes,
+            frontier=frontier,
+            seen=seen,
+            contents=contents,
+            operations=operations,
+            actions=actions,
+        )
+
+    def recognise(self, revision: int, operation_id: str, payload: Digest) -> Operation | None:
+        """The operation that this one repeats, or None for a new one.
+
+        Args:
+            revision: The analysis revision, 1 or more.
+            operation_id: As the caller named it.
+            payload: Of what is to be stored now.
+
+        Raises:
+            OperationConflict: The id was used in this revision with another payload.
+        """
+        known = self.operations.get((revision, operation_id))
+        if known is not None and known.payload != payload:
+            raise OperationConflict(
+                f"operation {operation_id} stored something else before",
+                hint="use a new operation id for a new batch",
+                operation_id=operation_id,
+                analysis_revision=revision,
+            )
+        return known
+
+    def recorded(self, revision: int, action_id: str) -> bool:
+        """Whether an action has an evidence record."""
+        return self.actions.get((revision, action_id)) is not None
+
+    def apply(
+        self,
+        publication: Publication,
+        *,
+        records: Sequence[Sealed[EvidenceRecord]] | None = None,
+        index: Sealed[EvidenceIndex] | None = None,
+    ) -> None:
+        """Take in a publication that was planned on this very state.
+
+        Figures, atoms and ids are those of the plan. A verifier that found the stored
+        documents to differ gives them, so that the documents which refer to them by id or
+        digest are judged by what they refer to.
+
+        Args:
+            publication: From :func:`vstore.evidence.index.plan_publication`.
+            records: The records as stored; the planned ones by default.
+            index: The index as stored; the planned one by default.
+
+        Raises:
+            InvalidError: Planned on another state (``stale_plan``).
+        """
+        records = publication.records if records is None else records
+        index = publication.index if index is None else index
+        if publication.parent != self.head or publication.base_sequence != self.sequence:
+            raise InvalidError("planned on another state", kind="stale_plan")
+        if len(records) != len(publication.assessed):
+            raise InvalidError("another number of records", kind="stale_plan")
+        indexed = []
+        for one, record in zip(publication.assessed, records, strict=True):
+            self.frontier.append(record.encoded)
+            self.seen.update(one.novel)
+            if one.duplicate_of is None:
+                self.contents[one.draft.content.id] = one.record_id
+            action = (publication.revision, one.draft.action_id)
+            if self.actions.get(action) is None:
+                self.actions[action] = one.record_id
+            indexed.append(IndexedRecord(id=one.record_id, object=record.id))
+        key = (publication.revision, publication.operation_id)
+        if self.operations.get(key) is None:
+            self.operations[key] = Operation(publication.payload, index.id, tuple(indexed))
+        self.head = index.id
+        self.head_bytes = index.size
+        self.sequence += 1
+        self.count += len(indexed)
+        self.distinct_atoms = publication.distinct_atoms
+        self.retained_bytes = publication.retained_bytes
