@@ -1,0 +1,201 @@
+"""``vstore status``: where the case stands and what is legal next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from vstore_cli.context import Session, json_option, package_option, pass_session
+
+if TYPE_CHECKING:
+    from vstore.package.pinned import PinnedPackage
+    from vstore_cli.accounts import Accounts
+    from vstore_cli.terminal import Terminal
+
+__all__ = ["command", "next_steps"]
+
+
+@click.command("status", short_help="Show where the case stands and what is legal next.")
+@json_option
+@package_option
+@pass_session
+def command(session: Session, as_json: bool) -> None:
+    """Show where the case stands, what is open, and what is legal next.
+
+    \b
+    Example:
+      vstore status
+    """
+    from vstore.package.lifecycle import legal_events
+    from vstore_cli.accounts import read_accounts
+
+    reader = session.reader()
+    package = reader.pinned()
+    accounts = read_accounts(package)
+    unclaimed = reader.unclaimed()
+    lagging = [(name, found) for name, found in sorted(_refs(reader).items()) if found != "current"]
+    if as_json:
+        value = _value(package, accounts)
+        value["path"] = str(reader.root)
+        value["unclaimed"] = unclaimed
+        value["refs"] = [{"name": name, "status": found} for name, found in lagging]
+        value["legal"] = list(legal_events(package.position))
+        session.terminal.json(value)
+        return
+    _print(session.terminal, package, accounts)
+    _print_loose_ends(session.terminal, unclaimed, lagging)
+    session.terminal.print()
+    for line in next_steps(package, accounts):
+        session.terminal.print(line)
+
+
+def _refs(reader: Any) -> dict[str, str]:
+    return {name: str(found) for name, found in reader.ref_report().items()}
+
+
+def _value(package: PinnedPackage, accounts: Accounts | None) -> dict[str, Any]:
+    generation = package.generation
+    hypotheses = package.hypotheses()
+    return {
+        "schema": "vstore-status/1",
+        "case_id": package.case_id,
+        "package_id": package.package_id,
+        "head": str(package.generation_id),
+        "generation": package.number,
+        "analysis_revision": package.revision,
+        "state": package.state,
+        "blocked": generation.blocked,
+        "raw_input": str(package.raw_input),
+        "sources": [name for name in package.snapshot_names(kind="source") if name != "inputs"],
+        "databases": package.snapshot_names(kind="database"),
+        "hypotheses": [] if hypotheses is None else hypotheses.hypotheses,
+        "accounts": [] if accounts is None else accounts.figures,
+        "open_actions": (
+            [] if accounts is None else [one.value() for one in accounts.open_actions]
+        ),
+    }
+
+
+def _print(terminal: Terminal, package: PinnedPackage, accounts: Accounts | None) -> None:
+    from vstore_cli.words import short
+
+    def line(label: str, text: str) -> None:
+        terminal.print(f"{label:<12} {text}")
+
+    line("case", terminal.paint(package.case_id, "bold") + f" (package {package.package_id})")
+    line(
+        "head",
+        f"generation {package.number}, "
+        + terminal.paint(short(package.generation_id), "id")
+        + f", revision {package.revision}",
+    )
+    line("state", terminal.paint(str(package.position), "bold"))
+    sources = [name for name in package.snapshot_names(kind="source") if name != "inputs"]
+    line("sources", ", ".join(sources) or "none")
+    line("databases", ", ".join(package.snapshot_names(kind="database")) or "none")
+    _print_hypotheses(terminal, package, accounts)
+    if accounts is not None and accounts.open_actions:
+        terminal.print()
+        terminal.print("Open actions:")
+        for one in accounts.open_actions:
+            answer = "" if one.record is None else f" {one.record}"
+            terminal.print(
+                f"  {one.action}  {one.hypothesis}  {one.operation}, cost {one.cost}: "
+                f"{one.status}{answer}"
+            )
+
+
+def _print_hypotheses(
+    terminal: Terminal, package: PinnedPackage, accounts: Accounts | None
+) -> None:
+    from vstore_cli.table import Column, table
+    from vstore_cli.terminal import safe
+
+    hypotheses = package.hypotheses()
+    if hypotheses is None:
+        return
+    figures = {one.hypothesis_id: one for one in accounts.figures} if accounts else {}
+    rows = []
+    for one in hypotheses.hypotheses:
+        account = figures.get(one.id)
+        stopped = account is not None and account.status != "open"
+        rows.append(
+            [
+                one.id,
+                one.confidence,
+                "" if account is None else str(account.balance),
+                account.status if stopped and account is not None else "",
+                safe(one.statement),
+            ]
+        )
+    columns = [
+        Column(title="", style="bold"),
+        Column(title="confidence"),
+        Column(title="credits", right=True),
+        Column(title="", style="warn"),
+        Column(title="hypothesis", shrink=True),
+    ]
+    terminal.print()
+    for line in table(terminal, columns, rows):
+        terminal.print(line)
+
+
+def _print_loose_ends(
+    terminal: Terminal, unclaimed: list[str], lagging: list[tuple[str, str]]
+) -> None:
+    from vstore_cli.terminal import safe
+
+    if unclaimed:
+        terminal.print()
+        terminal.print("Unclaimed files (vstore input add takes them in):")
+        for name in unclaimed[:10]:
+            terminal.print(f"  {safe(name)}")
+        if len(unclaimed) > 10:
+            terminal.print(f"  and {len(unclaimed) - 10} more")
+    if lagging:
+        terminal.print()
+        terminal.print("Refs that differ from the head (vstore repair looks after them):")
+        for name, found in lagging:
+            terminal.print(f"  {safe(name)}: {safe(found)}")
+
+
+def next_steps(package: PinnedPackage, accounts: Accounts | None) -> list[str]:
+    """Commands that make sense now, one a line."""
+    state = package.state
+    pin = [
+        "vstore source add NAME PATH       pin source code",
+        "vstore database add NAME FILE     pin a database",
+    ]
+    if state in ("ADMITTED", "INTERPRETING"):
+        steps = ["vstore input add FILE             add raw input", *pin]
+        steps.append("vstore advance                    when the input is complete")
+    elif state == "GENERATING_HYPOTHESES":
+        if package.hypotheses() is None:
+            steps = ['vstore hypotheses add H1 "..."    state what may be the cause']
+        elif accounts is None:
+            steps = [
+                'vstore hypotheses add H2 "..."    state another one',
+                "vstore budget init                grant credits to each",
+            ]
+        else:
+            steps = ["vstore advance                    start to investigate"]
+    elif state == "INVESTIGATING_HYPOTHESES":
+        steps = []
+        if accounts is not None and accounts.open_actions:
+            name = accounts.open_actions[0].action
+            if accounts.open_actions[0].status == "reserved":
+                steps.append(f"vstore query ... --action {name}    ask what it is reserved for")
+            else:
+                steps.append(f'vstore settle {name} --score N --reason "..."')
+        steps += [
+            "vstore query --help               ask a pinned source or database",
+            "vstore advance                    when the cause is found",
+        ]
+    elif state == "DIAGNOSED":
+        steps = ["vstore advance                    close the case"]
+    elif state == "REOPENED":
+        steps = ["vstore advance                    state hypotheses anew"]
+    else:
+        steps = ["vstore log                        read what happened"]
+    return ["Next:", *("  " + step for step in steps)]

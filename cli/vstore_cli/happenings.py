@@ -1,0 +1,408 @@
+"""What happened in one generation, as facts: read from its own objects and its parent's.
+
+Reading an entry costs the same whether it is generation 10 or 10,000: only what the
+generation adds is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from vstore.budget.documents import (
+    Fail,
+    Initialise,
+    LedgerEntry,
+    RecordEvidence,
+    RecordResult,
+    Reopen,
+    Reserve,
+    Settle,
+    Void,
+)
+from vstore.evidence.documents import EvidenceIndex, EvidenceRecord, ToolOrigin
+from vstore.objects.ids import ObjectId
+from vstore.objects.memory import ObjectSource
+from vstore.objects.tree import Tree
+from vstore.package.documents import Generation, Hypotheses, SnapshotDescriptor
+from vstore.tools.reply import ReplyEnvelope
+from vstore.tools.request import Arguments, ToolRequest
+from vstore_cli.terminal import safe
+from vstore_cli.words import asked, count
+
+__all__ = ["Entry", "Happening", "Observation", "entry_of", "ledger_entries", "observation"]
+
+#: How far back the reservation of a settled action is looked for.
+_LOOK_BACK = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Happening:
+    """One thing that happened; texts are safe to print.
+
+    ``cost`` is what an action takes out of the balance or spends for good, in credits.
+    """
+
+    kind: str
+    what: str
+    hypothesis: str | None = None
+    action: str | None = None
+    record: str | None = None
+    operation: str | None = None
+    cost: int | None = None
+    novelty: int | None = None
+    #: Credits earned by a settlement; credits given back have their own member.
+    reward: int | None = None
+    refund: int | None = None
+    #: A statement of a person or a controller, one line.
+    reason: str | None = None
+
+    def value(self) -> dict[str, Any]:
+        """The JSON value, members that say nothing left out."""
+        members = {
+            "kind": self.kind,
+            "what": self.what,
+            "hypothesis_id": self.hypothesis,
+            "action_id": self.action,
+            "record_id": self.record,
+            "operation": self.operation,
+            "cost": self.cost,
+            "novelty_score": self.novelty,
+            "reward": self.reward,
+            "refund": self.refund,
+            "reason": self.reason,
+        }
+        return {name: value for name, value in members.items() if value is not None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One generation and what happened in it."""
+
+    oid: ObjectId
+    generation: Generation
+    happenings: list[Happening] = field(default_factory=list)
+
+    @property
+    def at(self) -> str:
+        """When, as the writer's clock said."""
+        return self.generation.events[-1].at
+
+    @property
+    def actor(self) -> str:
+        """Who, as the writer said; not yet safe to print."""
+        return self.generation.events[-1].actor
+
+    def value(self) -> dict[str, Any]:
+        """The JSON value."""
+        generation = self.generation
+        return {
+            "generation": generation.package_generation,
+            "object": str(self.oid),
+            "parent": None if generation.parent is None else str(generation.parent),
+            "analysis_revision": generation.analysis_revision,
+            "state": generation.state,
+            "at": self.at,
+            "actor": self.actor,
+            "events": [
+                {"kind": one.kind, "operation_id": one.operation_id, "reason": one.reason}
+                for one in generation.events
+            ],
+            "changes": [one.value() for one in self.happenings],
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observation:
+    """A record with the question that it answers and how much came back."""
+
+    record: EvidenceRecord
+    oid: ObjectId
+    #: None for feedback of a tester.
+    arguments: Arguments | None
+    #: Items returned, or None where the reply doesn't say.
+    returned: int | None
+
+    @property
+    def question(self) -> str:
+        """The question in words."""
+        return "confirmed test feedback" if self.arguments is None else asked(self.arguments)
+
+
+def observation(objects: ObjectSource, oid: ObjectId) -> Observation:
+    """A record and what it answers."""
+    record = objects.document(oid, EvidenceRecord)
+    if not isinstance(record.origin, ToolOrigin):
+        return Observation(record=record, oid=oid, arguments=None, returned=None)
+    request = objects.document(record.origin.request, ToolRequest)
+    reply = objects.document(record.origin.reply, ReplyEnvelope)
+    at = record.origin.position
+    arguments = request.queries[at].arguments if at < len(request.queries) else None
+    page = reply.results[at].page if at < len(reply.results) else None
+    return Observation(
+        record=record,
+        oid=oid,
+        arguments=arguments,
+        returned=None if page is None else page.returned,
+    )
+
+
+def entry_of(
+    objects: ObjectSource, oid: ObjectId, generation: Generation, parent: Generation | None
+) -> Entry:
+    """What happened in a generation, given its parent (None for the first)."""
+    kinds = {event.kind for event in generation.events}
+    happenings = [
+        *_opening(objects, generation, parent),
+        *_moves(generation, parent),
+        *_inputs(objects, generation, parent),
+        *_snapshots(objects, generation, parent),
+        *_hypotheses(objects, generation, parent),
+        *_records(objects, generation, parent),
+        *_ledger(objects, generation, parent),
+    ]
+    if not happenings:
+        # Kept readable when a newer vstore wrote an event that this one doesn't know.
+        happenings = [Happening(kind=kind, what=safe(kind)) for kind in sorted(kinds)]
+    return Entry(oid=oid, generation=generation, happenings=happenings)
+
+
+def ledger_entries(
+    objects: ObjectSource, head: ObjectId | None, until: ObjectId | None = None
+) -> Iterator[tuple[ObjectId, LedgerEntry]]:
+    """Ledger entries from ``head`` back, newest first, down to but without ``until``."""
+    while head is not None and head != until:
+        entry = objects.document(head, LedgerEntry)
+        yield head, entry
+        head = entry.parent
+
+
+def _opening(
+    objects: ObjectSource, generation: Generation, parent: Generation | None
+) -> list[Happening]:
+    if parent is not None:
+        return []
+    names = [safe(entry.name) for entry in objects.document(generation.inputs, Tree).entries]
+    what = f"created the package of case {generation.case_id}"
+    return [Happening(kind="init", what=what + (f" with {_list(names)}" if names else ""))]
+
+
+def _moves(generation: Generation, parent: Generation | None) -> list[Happening]:
+    if parent is None or (
+        parent.state == generation.state and parent.blocked == generation.blocked
+    ):
+        return []
+    event = generation.events[-1]
+    what = f"{parent.state} to {generation.state}"
+    if generation.blocked is not None:
+        what += f" ({generation.blocked.reason})"
+    reason = None if event.reason is None else safe(event.reason)
+    return [Happening(kind=event.kind, what=what, reason=reason)]
+
+
+def _inputs(
+    objects: ObjectSource, generation: Generation, parent: Generation | None
+) -> list[Happening]:
+    if parent is None or parent.inputs == generation.inputs:
+        return []
+    before = {entry.name: entry for entry in objects.document(parent.inputs, Tree).entries}
+    names = [
+        safe(entry.name)
+        for entry in objects.document(generation.inputs, Tree).entries
+        if before.get(entry.name) != entry
+    ]
+    return [Happening(kind="input.add", what=f"added {_list(names)} to the raw input")]
+
+
+def _snapshots(
+    objects: ObjectSource, generation: Generation, parent: Generation | None
+) -> list[Happening]:
+    before = {} if parent is None else parent.snapshots
+    found = []
+    for name, oid in generation.snapshots.items():
+        if before.get(name) == oid:
+            continue
+        pinned = objects.document(oid, SnapshotDescriptor)
+        origin = safe(f"{pinned.origin.kind} {pinned.origin.label}".strip())
+        partial = ", partial" if pinned.coverage.kind == "partial" else ""
+        found.append(
+            Happening(
+                kind=f"{pinned.kind}.add",
+                what=f"pinned {pinned.kind} {name} ({origin}{partial})",
+            )
+        )
+    return found
+
+
+def _hypotheses(
+    objects: ObjectSource, generation: Generation, parent: Generation | None
+) -> list[Happening]:
+    oid = generation.artifacts.get("hypotheses")
+    earlier = None if parent is None else parent.artifacts.get("hypotheses")
+    if oid is None or oid == earlier:
+        return []
+    before = (
+        {}
+        if earlier is None
+        else {one.id: one for one in objects.document(earlier, Hypotheses).hypotheses}
+    )
+    found = []
+    for one in objects.document(oid, Hypotheses).hypotheses:
+        old = before.get(one.id)
+        if old == one:
+            continue
+        if old is None:
+            what = f"stated {one.id}: {safe(one.statement)}"
+        elif old.confidence != one.confidence:
+            what = f"{one.id} is {one.confidence}"
+        else:
+            what = f"reworded {one.id}"
+        found.append(Happening(kind="hypotheses", what=what, hypothesis=one.id))
+    return found or [Happening(kind="hypotheses", what="restated the hypotheses")]
+
+
+def _records(
+    objects: ObjectSource, generation: Generation, parent: Generation | None
+) -> list[Happening]:
+    head = generation.artifacts.get("evidence_index")
+    until = None if parent is None else parent.artifacts.get("evidence_index")
+    if head is None or head == until:
+        return []
+    found = []
+    for indexed in objects.document(head, EvidenceIndex).records:
+        seen = observation(objects, indexed.object)
+        record = seen.record
+        found.append(
+            Happening(
+                kind="evidence",
+                what=f"{record.id} {seen.question}{_novelty_note(seen)}",
+                hypothesis=record.hypothesis_id,
+                action=record.action_id,
+                record=record.id,
+                operation=seen.question.split(" ")[0] if seen.arguments is not None else None,
+                novelty=record.novelty_score,
+            )
+        )
+    return found
+
+
+def _novelty_note(seen: Observation) -> str:
+    if seen.record.duplicate_of is not None:
+        return f" (same as {seen.record.duplicate_of})"
+    if seen.returned == 0:
+        return " (nothing found)"
+    if seen.returned is None:
+        return ""
+    return f" ({len(seen.record.novel_atoms)} of {seen.returned} new)"
+
+
+def _ledger(
+    objects: ObjectSource, generation: Generation, parent: Generation | None
+) -> list[Happening]:
+    head = generation.artifacts.get("budget_ledger")
+    until = None if parent is None else parent.artifacts.get("budget_ledger")
+    if head is None or head == until:
+        return []
+    entries = list(ledger_entries(objects, head, until))
+    return [
+        happening for _, entry in reversed(entries) for happening in _transaction(objects, entry)
+    ]
+
+
+def _transaction(objects: ObjectSource, entry: LedgerEntry) -> list[Happening]:
+    event = entry.event
+    if isinstance(event, Initialise):
+        return [
+            Happening(
+                kind="budget.initialise",
+                what=f"granted {count(one.credits, 'credit')}",
+                hypothesis=one.hypothesis_id,
+            )
+            for one in event.grants
+        ]
+    if isinstance(event, Reserve):
+        return [
+            Happening(
+                kind="budget.reserve",
+                what=f"reserved {event.action_id} for {event.operation}",
+                hypothesis=event.hypothesis_id,
+                action=event.action_id,
+                operation=event.operation,
+                cost=event.cost,
+            )
+        ]
+    if isinstance(event, Reopen):
+        return _reopened(event)
+    return [_closing(objects, entry)]
+
+
+def _closing(objects: ObjectSource, entry: LedgerEntry) -> Happening:
+    event = entry.event
+    assert isinstance(event, RecordEvidence | RecordResult | Settle | Void | Fail)
+    common: dict[str, Any] = {"hypothesis": event.hypothesis_id, "action": event.action_id}
+    if isinstance(event, RecordEvidence):
+        return Happening(
+            kind="budget.record_evidence",
+            what=f"recorded {event.record_id} for {event.action_id}",
+            record=event.record_id,
+            **common,
+        )
+    if isinstance(event, RecordResult):
+        return Happening(
+            kind="budget.record_result",
+            what=f"recorded a result for {event.action_id}",
+            reason=safe(event.result),
+            **common,
+        )
+    cost = _cost(objects, entry, event.action_id)
+    reason = safe(event.reason)
+    if isinstance(event, Settle):
+        stopped = any(one.status == "stopped" for one in entry.accounts)
+        what = f"settled {event.action_id}, score {event.score}"
+        return Happening(
+            kind="budget.settle",
+            what=what + (", account stopped" if stopped else ""),
+            cost=cost,
+            reward=event.reward,
+            reason=reason,
+            **common,
+        )
+    if isinstance(event, Void):
+        what = f"voided {event.action_id}"
+        return Happening(kind="budget.void", what=what, refund=cost, reason=reason, **common)
+    what = f"failed {event.action_id}"
+    return Happening(kind="budget.fail", what=what, cost=cost, reason=reason, **common)
+
+
+def _reopened(event: Reopen) -> list[Happening]:
+    reason = safe(event.reason)
+    first = Happening(kind="budget.reopen", what="ended the accounts", reason=reason)
+    return [
+        first,
+        *(
+            Happening(
+                kind="budget.reopen",
+                what=f"{one.outcome} {one.action_id}",
+                hypothesis=one.hypothesis_id,
+                action=one.action_id,
+            )
+            for one in event.actions
+        ),
+    ]
+
+
+def _cost(objects: ObjectSource, entry: LedgerEntry, action: str) -> int | None:
+    for at, (_, earlier) in enumerate(ledger_entries(objects, entry.parent)):
+        event = earlier.event
+        if isinstance(event, Reserve) and event.action_id == action:
+            return event.cost
+        if at >= _LOOK_BACK or earlier.analysis_revision != entry.analysis_revision:
+            break
+    return None
+
+
+def _list(names: list[str]) -> str:
+    shown = names[:3]
+    more = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
