@@ -187,7 +187,8 @@ def _explain(
         return InvalidError(f"{what} is not JSON of the subset", kind="invalid_json")
     if isinstance(kind, type) and issubclass(kind, Document):
         name = _schema_of(data)
-        if name not in registered() and _is_schema_name(name):
+        known = name == schema_name(kind) or name in registered()
+        if not known and _is_schema_name(name):
             return _unknown_schema(name)
     pointer = _pointer(error)
     return InvalidError(f"{what} is not valid", kind="invalid_document", pointer=pointer)
