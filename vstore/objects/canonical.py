@@ -40,7 +40,9 @@ T = TypeVar("T")
 
 _is_object_id: Final = re.compile(r"b3:[0-9a-f]{64}").fullmatch
 _is_schema_name: Final = re.compile(r"[a-z][a-z0-9-]{0,63}-v[1-9][0-9]{0,3}").fullmatch
-_is_pointer: Final = re.compile(r"\$(\.[A-Za-z_]{1,64}|\[[0-9]+\]|\[\.\.\.\]){0,64}").fullmatch
+_find_pointer: Final = re.compile(
+    r" - at (?:`key` in )?`(\$(?:\.[A-Za-z_]{1,64}|\[[0-9]+\]|\[\.\.\.\]){0,64})`\Z"
+).search
 _new: Final = str.__new__
 
 
@@ -197,12 +199,11 @@ def _explain(
 def _pointer(error: msgspec.ValidationError) -> str:
     """The path of a msgspec error (`` - at `$.a[0].b` ``), as far as it names known members.
 
-    The error's text may quote the document, so that a path is only believed when it can't
-    hold anything but member names and positions.
+    The error's text may quote the document, so that a path is only believed when it holds
+    nothing but member names and positions.
     """
-    _, found, pointer = str(error).rpartition(" - at `")
-    pointer = pointer.removesuffix("`")
-    return pointer if found and _is_pointer(pointer) else "$"
+    found = _find_pointer(str(error))
+    return found[1] if found else "$"
 
 
 def _name(kind: object) -> str:
