@@ -29,6 +29,7 @@ __all__ = [
     "legal_events",
     "members_of",
     "next_state",
+    "starts_revision",
 ]
 
 #: The states that a case may be blocked in.
@@ -291,6 +292,11 @@ def members_of(events: list[Event]) -> frozenset[str]:
         for rule in _BY_EVENT[event.kind]:
             found.update(rule.changes)
     return frozenset(found)
+
+
+def starts_revision(event: str) -> bool:
+    """Whether this event starts the next analysis revision."""
+    return any(rule.new_revision for rule in _BY_EVENT.get(event, ()))
 
 
 def diagram() -> str:

@@ -1,0 +1,301 @@
+"""A workspace: one service's view of its cases, a folder of packages named by case.
+
+A case has exactly one package in it. A second ``init``, or another package id for a known
+case, is refused: it would reset ids, novelty and budget (spec: lifecycle, "Words").
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Final
+
+from vstore.errors import ConflictError, InvalidError, NotFoundError, StorageError
+from vstore.objects.durable import REAL, DurableIO
+from vstore.package.case import Case
+from vstore.package.clock import Clock, utc_now
+from vstore.package.inputs import InputFile
+from vstore.package.limits import PackageLimits
+from vstore.package.pinned import PinnedPackage
+from vstore.package.reader import PackageReader, is_package
+from vstore.package.repository import Repository
+
+__all__ = ["Workspace", "check_name"]
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+def check_name(name: str, what: str) -> str:
+    """Refuse what is no id of a case, package, hypothesis, action or operation.
+
+    Args:
+        name: The id.
+        what: What it should be, for the message.
+
+    Raises:
+        InvalidError: It has other characters, or not 1 to 100 of them (``invalid_name``).
+    """
+    if not isinstance(name, str) or _NAME.fullmatch(name) is None:
+        raise InvalidError(
+            f"not a valid {what} id",
+            kind="invalid_name",
+            hint="1 to 100 of A-Z a-z 0-9 . _ -, beginning with a letter or digit",
+        )
+    return name
+
+
+class Workspace:
+    """A folder of packages; make one with :meth:`create`, :meth:`open` or :meth:`of_package`.
+
+    Args:
+        root: The folder.
+        actor: Who acts, for events that name nobody else.
+        clock: Gives the instants of events.
+        limits: Bounds on raw input and snapshots.
+        io: Does the durable I/O.
+        single: The folder is one package, not a folder of packages.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        actor: str = "vstore",
+        clock: Clock = utc_now,
+        limits: PackageLimits | None = None,
+        io: DurableIO = REAL,
+        single: bool = False,
+    ) -> None:
+        self.root = root
+        self.actor = actor
+        self.clock = clock
+        self.limits = limits or PackageLimits()
+        self._io = io
+        self._single = single
+        self._mutex = threading.RLock()
+        self._repositories: dict[str, Repository] = {}
+        self._process = os.getpid()
+
+    @classmethod
+    def create(
+        cls,
+        path: str | Path,
+        *,
+        actor: str = "vstore",
+        clock: Clock = utc_now,
+        limits: PackageLimits | None = None,
+        io: DurableIO = REAL,
+    ) -> Workspace:
+        """Make a workspace, or open the one that is there.
+
+        Raises:
+            StorageError: The folder can't be made.
+        """
+        root = Path(path)
+        for folder in reversed([root, *root.parents]):
+            if not folder.is_dir():
+                io.mkdir(folder)
+        return cls.open(root, actor=actor, clock=clock, limits=limits, io=io)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        actor: str = "vstore",
+        clock: Clock = utc_now,
+        limits: PackageLimits | None = None,
+        io: DurableIO = REAL,
+    ) -> Workspace:
+        """Open a workspace; a folder that is a package is a workspace of this one.
+
+        Raises:
+            NotFoundError: No such folder (``no_workspace``).
+        """
+        root = Path(path)
+        if not root.is_dir():
+            raise NotFoundError(
+                "the workspace is no folder",
+                kind="no_workspace",
+                hint="make it with Workspace.create, or name another folder",
+            )
+        return cls(root, actor=actor, clock=clock, limits=limits, io=io, single=is_package(root))
+
+    @classmethod
+    def of_package(
+        cls,
+        path: str | Path,
+        *,
+        actor: str = "vstore",
+        clock: Clock = utc_now,
+        limits: PackageLimits | None = None,
+        io: DurableIO = REAL,
+    ) -> Workspace:
+        """Treat the folder of one package as a workspace of one, also before it is created."""
+        return cls(Path(path), actor=actor, clock=clock, limits=limits, io=io, single=True)
+
+    def cases(self) -> list[str]:
+        """The ids of the cases that have a package here, sorted.
+
+        Raises:
+            StorageError: The folder can't be listed.
+        """
+        if self._single:
+            return [self._only().case_id] if is_package(self.root) else []
+        try:
+            names = sorted(os.listdir(self.root))  # noqa: PTH208
+        except OSError as error:
+            raise StorageError("can't list the workspace", kind="read_failed") from error
+        return [name for name in names if _NAME.fullmatch(name) and is_package(self.root / name)]
+
+    def package_path(self, case_id: str) -> Path:
+        """Where the package of a case is, or will be.
+
+        Raises:
+            InvalidError: Not a case id.
+        """
+        check_name(case_id, "case")
+        return self.root if self._single else self.root / case_id
+
+    def init(
+        self,
+        case_id: str,
+        package_id: str | None = None,
+        files: Iterable[InputFile] = (),
+        *,
+        exclude: Sequence[str] = (),
+        actor: str | None = None,
+    ) -> PinnedPackage:
+        """Make the package of a new case, in ADMITTED.
+
+        Going on with a creation that was cut short is fine; a second one is refused.
+
+        Args:
+            case_id: The case.
+            package_id: The package; the case's id by default.
+            files: The bug report and other files; may be none.
+            exclude: Patterns of what to leave out.
+            actor: Who does it; the workspace's actor by default.
+
+        Raises:
+            ConflictError: The case has a package here already (``package_exists``).
+            InvalidError, NotFoundError, LimitExceeded: A file can't be taken in.
+            StorageError: The disk failed.
+        """
+        check_name(case_id, "case")
+        package_id = check_name(case_id if package_id is None else package_id, "package")
+        path = self.package_path(case_id)
+        taken = list(files)
+        with self._mutex:
+            repository = Repository.create(
+                path, actor=self.actor, clock=self.clock, limits=self.limits, io=self._io
+            )
+            try:
+                package = Case(repository).init(
+                    case_id, package_id, taken, exclude=exclude, actor=actor
+                )
+            except BaseException:
+                repository.close()
+                raise
+            self._remember(case_id, repository)
+            return package
+
+    def repository(self, case_id: str, package_id: str | None = None) -> Repository:
+        """The package of a case, for writing; the same object for the life of the process.
+
+        Args:
+            case_id: The case.
+            package_id: The package that the caller means; not compared where None.
+
+        Raises:
+            NotFoundError: No package of this case here (``unknown_case``).
+            ConflictError: The case has another package (``other_package``).
+            StorageError, IntegrityError, UnsupportedError: It can't be read.
+        """
+        path = self.package_path(case_id)
+        with self._mutex:
+            if self._process != os.getpid():
+                # A forked child must not share file positions and locks with its parent.
+                self._repositories = {}
+                self._process = os.getpid()
+            repository = self._repositories.get(case_id)
+            if repository is None:
+                if not is_package(path):
+                    raise _unknown_case(case_id)
+                repository = Repository.open(
+                    path, actor=self.actor, clock=self.clock, limits=self.limits, io=self._io
+                )
+                self._remember(case_id, repository)
+            package = repository.reader.pinned()
+        if package.case_id != case_id:
+            raise _unknown_case(case_id)
+        if package_id is not None and package.package_id != package_id:
+            raise ConflictError(
+                f"the package of case {case_id} is {package.package_id}, not the one asked for",
+                kind="other_package",
+                hint="a case has one package in a workspace",
+                package_id=package.package_id,
+            )
+        return repository
+
+    def case(self, case_id: str, package_id: str | None = None) -> Case:
+        """The operations on a case.
+
+        Raises:
+            As :meth:`repository`.
+        """
+        return Case(self.repository(case_id, package_id))
+
+    def only_case(self) -> str:
+        """The id of the case, in a workspace that has exactly one.
+
+        Raises:
+            NotFoundError: There is none, or several (``unknown_case``).
+        """
+        cases = self.cases()
+        if len(cases) != 1:
+            raise NotFoundError(
+                f"the workspace has {len(cases)} cases; say which one", kind="unknown_case"
+            )
+        return cases[0]
+
+    def close(self) -> None:
+        """Close the packages that are open."""
+        with self._mutex:
+            for repository in self._repositories.values():
+                repository.close()
+            self._repositories = {}
+
+    def __enter__(self) -> Workspace:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _remember(self, case_id: str, repository: Repository) -> None:
+        old = self._repositories.pop(case_id, None)
+        if old is not None:
+            old.close()
+        self._repositories[case_id] = repository
+
+    def _only(self) -> PinnedPackage:
+        with PackageReader.open(self.root) as reader:
+            return reader.pinned()
+
+
+def _unknown_case(case_id: str) -> NotFoundError:
+    return NotFoundError(
+        f"no package of case {case_id} here",
+        kind="unknown_case",
+        hint="make one with init",
+        case_id=case_id,
+    )
