@@ -10,10 +10,13 @@
 ``memory``                objects in memory, and the protocols of a source and a sink
 ``merkle``                RFC 6962 tree hashes and proofs
 ``durable``               the only module that does durable I/O
-``frame``                 the envelope of one publication
+``layout``                names of files, and the VSTORE file
+``frame`` ``segment``     the envelopes of a publication and of a log segment
 ``log`` ``log_writer``    the append-only log of frames: reading, appending
 ``large``                 objects kept in files of their own
 ``refs``                  named object ids, a checked projection of the log
-``reader`` ``writer``     the object store of one package: reading, transactions
+``locks``                 locks between processes
+``reader`` ``writer``     the object store of one package: reading, writing
+``transaction``           objects on their way into a package
 ========================  ==========================================================
 """

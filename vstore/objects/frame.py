@@ -1,0 +1,490 @@
+"""The envelopes of the log: the segment header and the frame, fixed for ever.
+
+A *frame* is one publication, or objects alone (a *bulk frame*). All integers are
+little-endian and unsigned::
+
+    header   magic 8 | header length u32 | feature bits u32 | segment salt 16 | own offset u64
+             | sequence u64 | parent generation 32 | generation 32, zeros for bulk
+             | object count u32 | large count u32 | payload stored u32 | payload raw u32
+             | object entries: id 32, kind u8, state u8, offset u32, length u32
+             | large entries: id 32, kind u8, state u8, raw u64, stored u64, stored digest 32
+             | BLAKE3 of all before 32
+    payload  one zstd frame that states its content size; nothing when raw is 0
+    trailer  BLAKE3 of all before 32 | length of the frame u32 | magic 4
+
+The trailer has a fixed size, so a reader can walk a log backwards from its end. Objects lie
+in the payload one after another in the order of the table. A *withheld* object has an id
+and a length but no bytes. This module is pure: bytes in, values out.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from blake3 import blake3
+
+from vstore.errors import IntegrityError, UnsupportedError
+from vstore.objects.ids import ObjectId
+
+if TYPE_CHECKING:
+    from zstandard import ZstdCompressor, ZstdDecompressor
+
+__all__ = [
+    "FRAME_MAGIC",
+    "HEADER_FIXED",
+    "MAX_FRAME_BYTES",
+    "MAX_HEADER_BYTES",
+    "MAX_LARGE_ENTRIES",
+    "MAX_OBJECT_ENTRIES",
+    "MAX_RAW_BYTES",
+    "NO_GENERATION",
+    "TRAILER_BYTES",
+    "FrameSummary",
+    "LargeEntry",
+    "ObjectEntry",
+    "ObjectKind",
+    "ObjectState",
+    "encode_frame",
+    "parse_header",
+    "parse_trailer",
+    "read_payload",
+    "trailer_matches",
+]
+
+FRAME_MAGIC: Final = b"\x89VSF\r\n\x1a\n"
+END_MAGIC: Final = b"VSFe"
+NO_GENERATION: Final = bytes(32)
+
+_FIXED: Final = struct.Struct("<8sII16sQQ32s32sIIII")
+_OBJECT: Final = struct.Struct("<32sBBII")
+_LARGE: Final = struct.Struct("<32sBBQQ32s")
+_TRAILER: Final = struct.Struct("<32sI4s")
+
+HEADER_FIXED: Final = _FIXED.size
+TRAILER_BYTES: Final = _TRAILER.size
+MAX_OBJECT_ENTRIES: Final = 65_536
+MAX_LARGE_ENTRIES: Final = 4_096
+MAX_HEADER_BYTES: Final = (
+    HEADER_FIXED + MAX_OBJECT_ENTRIES * _OBJECT.size + MAX_LARGE_ENTRIES * _LARGE.size + 32
+)
+#: Bytes of the objects of one frame before compression.
+MAX_RAW_BYTES: Final = 16 * 1024 * 1024
+#: zstd adds at most this to what it can't compress.
+_MAX_STORED_BYTES: Final = MAX_RAW_BYTES + MAX_RAW_BYTES // 256 + 64
+MAX_FRAME_BYTES: Final = MAX_HEADER_BYTES + _MAX_STORED_BYTES + TRAILER_BYTES
+#: No stored object is larger than this, whatever a table claims.
+MAX_LARGE_BYTES: Final = 1 << 44
+
+_LEVEL: Final = 3
+_ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
+_KINDS: Final[tuple[Literal["blob", "document"], ...]] = ("blob", "document")
+_STATES: Final[tuple[Literal["present", "withheld"], ...]] = ("present", "withheld")
+
+ObjectKind = Literal["blob", "document"]
+ObjectState = Literal["present", "withheld"]
+
+
+class _Contexts(threading.local):
+    """zstd contexts: costly to make, and not to be shared between threads."""
+
+    compressor: ZstdCompressor | None = None
+    decompressor: ZstdDecompressor | None = None
+
+
+_contexts: Final = _Contexts()
+
+
+class ObjectEntry(NamedTuple):
+    """One object of a frame's table."""
+
+    oid: ObjectId
+    kind: ObjectKind
+    state: ObjectState
+    #: Where it begins in the payload, in bytes.
+    offset: int
+    length: int
+
+
+class LargeEntry(NamedTuple):
+    """One object with a file of its own."""
+
+    oid: ObjectId
+    kind: ObjectKind
+    state: ObjectState
+    length: int
+    #: Length and BLAKE3 digest of the stored (compressed) file.
+    stored_length: int
+    stored_digest: bytes
+
+
+class FrameSummary:
+    """A frame's header, checked against its digest.
+
+    ``segment``, ``offset`` and ``length`` say where the frame is, in bytes; ``sequence``
+    counts frames from 1.
+    """
+
+    __slots__ = (
+        "_generation",
+        "_large_count",
+        "_object_count",
+        "_parent",
+        "_table",
+        "digest",
+        "features",
+        "header_length",
+        "length",
+        "offset",
+        "raw_length",
+        "segment",
+        "sequence",
+        "stored_length",
+    )
+
+    segment: int
+    offset: int
+    length: int
+    header_length: int
+    features: int
+    sequence: int
+    stored_length: int
+    raw_length: int
+    #: Digest of the whole frame, 32 bytes; empty until the trailer was looked at.
+    digest: bytes
+
+    def __init__(
+        self,
+        segment: int,
+        header_length: int,
+        fields: tuple[bytes, int, int, bytes, int, int, bytes, bytes, int, int, int, int],
+        table: bytes,
+    ) -> None:
+        self.segment = segment
+        self.header_length = header_length
+        (
+            _,
+            _,
+            self.features,
+            _,
+            self.offset,
+            self.sequence,
+            self._parent,
+            self._generation,
+            self._object_count,
+            self._large_count,
+            self.stored_length,
+            self.raw_length,
+        ) = fields
+        self.length = header_length + self.stored_length + TRAILER_BYTES
+        self._table = table
+        self.digest = b""
+
+    def __repr__(self) -> str:
+        return f"<frame {self.sequence} at {self.segment}:{self.offset}>"
+
+    @property
+    def parent(self) -> ObjectId | None:
+        """The head generation when the frame was written; None before the first."""
+        return None if self._parent == NO_GENERATION else ObjectId.from_bytes(self._parent)
+
+    @property
+    def generation(self) -> ObjectId | None:
+        """The generation that this frame publishes; None for a bulk frame."""
+        return None if self._generation == NO_GENERATION else ObjectId.from_bytes(self._generation)
+
+    @property
+    def raw_parent(self) -> bytes:
+        """:attr:`parent` as 32 bytes, zeros for none."""
+        return self._parent
+
+    @property
+    def raw_generation(self) -> bytes:
+        """:attr:`generation` as 32 bytes, zeros for none."""
+        return self._generation
+
+    @property
+    def raw_head(self) -> bytes:
+        """The head generation after this frame, 32 bytes, zeros for none."""
+        return self._parent if self._generation == NO_GENERATION else self._generation
+
+    @property
+    def supported(self) -> bool:
+        """Whether this version knows all features of the frame."""
+        return self.features == 0
+
+    def raw_ids(self) -> list[bytes]:
+        """The ids of all objects of the frame, 32 bytes each, in the order of the table."""
+        table = self._table
+        split = self._object_count * _OBJECT.size
+        ids = [table[at : at + 32] for at in range(0, split, _OBJECT.size)]
+        if self._large_count:
+            ids += [table[at : at + 32] for at in range(split, len(table), _LARGE.size)]
+        return ids
+
+    @property
+    def object_count(self) -> int:
+        """How many objects the table names, large ones included."""
+        return self._object_count + self._large_count
+
+    def objects(self) -> Iterator[ObjectEntry]:
+        """The objects in the frame.
+
+        Raises:
+            IntegrityError: The table is malformed.
+        """
+        position = 0
+        split = self._object_count * _OBJECT.size
+        for raw, kind, state, offset, length in _OBJECT.iter_unpack(self._table[:split]):
+            if kind > 1 or state > 1 or offset != position:
+                raise self._bad_table()
+            if state == 0:
+                position += length
+            yield ObjectEntry(
+                ObjectId.from_bytes(raw), _KINDS[kind], _STATES[state], offset, length
+            )
+        if position != self.raw_length:
+            raise self._bad_table()
+
+    def large(self) -> Iterator[LargeEntry]:
+        """The objects of this frame that have files of their own.
+
+        Raises:
+            IntegrityError: The table is malformed.
+        """
+        split = self._object_count * _OBJECT.size
+        for raw, kind, state, length, stored, digest in _LARGE.iter_unpack(self._table[split:]):
+            if kind > 1 or state > 1 or max(length, stored) > MAX_LARGE_BYTES:
+                raise self._bad_table()
+            yield LargeEntry(
+                ObjectId.from_bytes(raw), _KINDS[kind], _STATES[state], length, stored, digest
+            )
+
+    def check_table(self) -> None:
+        """Check the table without making its entries.
+
+        Raises:
+            IntegrityError: A malformed table.
+            UnsupportedError: Features that this version doesn't know.
+        """
+        if self.features:
+            raise self._unsupported()
+        position = 0
+        split = self._object_count * _OBJECT.size
+        for _, kind, state, offset, length in _OBJECT.iter_unpack(self._table[:split]):
+            if kind > 1 or state > 1 or offset != position:
+                raise self._bad_table()
+            if state == 0:
+                position += length
+        if position != self.raw_length:
+            raise self._bad_table()
+        if self._large_count:
+            for _ in self.large():
+                pass
+
+    def find(self, raw: bytes) -> ObjectEntry | LargeEntry | None:
+        """The entry of one object, None when the frame doesn't have it.
+
+        Raises:
+            UnsupportedError: The frame has features that this version doesn't know.
+            IntegrityError: The table is malformed.
+        """
+        if self.features:
+            raise self._unsupported()
+        for small in self.objects():
+            if small.oid.to_bytes() == raw:
+                return small
+        for large in self.large():
+            if large.oid.to_bytes() == raw:
+                return large
+        return None
+
+    def _bad_table(self) -> IntegrityError:
+        return IntegrityError(
+            f"the table of the frame at {self.segment}:{self.offset} is malformed",
+            kind="bad_frame",
+            segment=self.segment,
+            offset=self.offset,
+        )
+
+    def _unsupported(self) -> UnsupportedError:
+        return UnsupportedError(
+            f"the frame at {self.segment}:{self.offset} has features that this version "
+            "doesn't know",
+            kind="unsupported_frame",
+            hint="a newer vstore may be able to read it",
+            segment=self.segment,
+            offset=self.offset,
+        )
+
+
+def encode_frame(
+    *,
+    salt: bytes,
+    offset: int,
+    sequence: int,
+    parent: bytes,
+    generation: bytes,
+    objects: Iterable[tuple[bytes, int, bytes]],
+    large: Sequence[tuple[bytes, int, int, int, bytes]] = (),
+) -> bytes:
+    """The bytes of one frame.
+
+    Args:
+        salt: The segment's 16 random bytes.
+        offset: Where in the segment the frame will begin.
+        sequence: Its number, 1 or more.
+        parent: Head generation before it, 32 bytes, zeros for none.
+        generation: What it publishes, 32 bytes, zeros for a bulk frame.
+        objects: Id, kind (0 blob, 1 document) and bytes of each object.
+        large: Id, kind, raw length, stored length and stored digest of each large object.
+
+    Raises:
+        ValueError: More than a frame may hold; callers split before.
+    """
+    table = bytearray()
+    parts: list[bytes] = []
+    position = 0
+    for raw, kind, content in objects:
+        table += _OBJECT.pack(raw, kind, 0, position, len(content))
+        parts.append(content)
+        position += len(content)
+    for raw, kind, length, stored_length, digest in large:
+        table += _LARGE.pack(raw, kind, 0, length, stored_length, digest)
+    if (
+        position > MAX_RAW_BYTES
+        or len(parts) > MAX_OBJECT_ENTRIES
+        or len(large) > (MAX_LARGE_ENTRIES)
+    ):
+        raise ValueError("more than one frame may hold")
+    payload = _compress(b"".join(parts)) if position else b""
+    header_length = HEADER_FIXED + len(table) + 32
+    header = _FIXED.pack(
+        FRAME_MAGIC,
+        header_length,
+        0,
+        salt,
+        offset,
+        sequence,
+        parent,
+        generation,
+        len(parts),
+        len(large),
+        len(payload),
+        position,
+    )
+    header += table
+    body = b"".join((header, blake3(header).digest(), payload))
+    trailer = _TRAILER.pack(blake3(body).digest(), len(body) + TRAILER_BYTES, END_MAGIC)
+    return body + trailer
+
+
+def parse_header(
+    buffer: bytes, at: int, *, segment: int, salt: bytes, offset: int
+) -> FrameSummary | int | None:
+    """Read the header of the frame that begins at ``buffer[at]``.
+
+    Returns:
+        The summary; or how many bytes from ``at`` are needed when the buffer ends before
+        the header does; or None when there is no valid header of this segment and offset.
+    """
+    if len(buffer) - at < HEADER_FIXED:
+        return HEADER_FIXED
+    fields = _FIXED.unpack_from(buffer, at)
+    header_length: int = fields[1]
+    magic, _, _, its_salt, its_offset, _, _, _, objects, large, stored, raw = fields
+    if (
+        magic != FRAME_MAGIC
+        or its_salt != salt
+        or its_offset != offset
+        or objects > MAX_OBJECT_ENTRIES
+        or large > MAX_LARGE_ENTRIES
+        or stored > _MAX_STORED_BYTES
+        or raw > MAX_RAW_BYTES
+        or header_length != HEADER_FIXED + objects * _OBJECT.size + large * _LARGE.size + 32
+    ):
+        return None
+    end = at + header_length
+    if len(buffer) < end:
+        return header_length
+    body = buffer[at : end - 32]
+    if blake3(body).digest() != buffer[end - 32 : end]:
+        return None
+    return FrameSummary(segment, header_length, fields, body[HEADER_FIXED:])
+
+
+def parse_trailer(trailer: bytes) -> int | None:
+    """The length of the frame that ends with these 40 bytes, None when it is no trailer."""
+    _, length, magic = _TRAILER.unpack(trailer)
+    if magic != END_MAGIC or not HEADER_FIXED + 32 + TRAILER_BYTES <= length <= MAX_FRAME_BYTES:
+        return None
+    return int(length)
+
+
+def trailer_matches(summary: FrameSummary, buffer: bytes, at: int) -> bool:
+    """Check the whole frame that begins at ``buffer[at]`` against its trailer.
+
+    Sets ``summary.digest`` when it matches.
+    """
+    end = at + summary.length - TRAILER_BYTES
+    digest, length, magic = _TRAILER.unpack_from(buffer, end)
+    if (
+        magic != END_MAGIC
+        or length != summary.length
+        or blake3(memoryview(buffer)[at:end]).digest() != digest
+    ):
+        return False
+    summary.digest = digest
+    return True
+
+
+def read_payload(summary: FrameSummary, stored: bytes) -> bytes:
+    """Decompress the payload of a frame; the sizes were bounded with the header.
+
+    Raises:
+        UnsupportedError: Features that this version doesn't know.
+        IntegrityError: Not exactly one zstd frame of the stated size.
+    """
+    summary.check_table()
+    if summary.raw_length == 0:
+        if stored:
+            raise _bad_payload(summary)
+        return b""
+    import zstandard
+
+    if _contexts.decompressor is None:
+        _contexts.decompressor = zstandard.ZstdDecompressor()
+    try:
+        # The size that zstd would reserve is the claimed one, which must be the bounded one.
+        parameters = zstandard.get_frame_parameters(stored)
+        if (
+            stored[:4] != _ZSTD_MAGIC
+            or parameters.content_size != summary.raw_length
+            or parameters.dict_id != 0
+        ):
+            raise _bad_payload(summary)
+        payload = _contexts.decompressor.decompress(stored, allow_extra_data=False)
+    except zstandard.ZstdError as error:
+        raise _bad_payload(summary) from error
+    if len(payload) != summary.raw_length:  # pragma: no cover - zstd checks it too
+        raise _bad_payload(summary)
+    return payload
+
+
+def _bad_payload(summary: FrameSummary) -> IntegrityError:
+    return IntegrityError(
+        f"the payload of the frame at {summary.segment}:{summary.offset} is malformed",
+        kind="bad_frame",
+        segment=summary.segment,
+        offset=summary.offset,
+    )
+
+
+def _compress(content: bytes) -> bytes:
+    if _contexts.compressor is None:
+        from zstandard import ZstdCompressor
+
+        _contexts.compressor = ZstdCompressor(level=_LEVEL)
+    return _contexts.compressor.compress(content)

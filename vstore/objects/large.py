@@ -1,0 +1,200 @@
+"""Objects in files of their own: one zstd frame each, streamed in both directions.
+
+The frame that names a large object records the length and digest of the stored file. A file
+that no frame records yet is residue of a crash, or being written.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
+
+from blake3 import blake3
+
+from vstore.errors import IntegrityError, LimitExceeded, StorageError
+from vstore.objects.ids import ObjectId
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+    from vstore.objects.durable import DurableIO
+
+__all__ = ["LARGE_BYTES", "StoredLarge", "measure", "open_large", "read_chunks", "write_large"]
+
+#: Objects with more bytes than this get files of their own.
+LARGE_BYTES: Final = 1024 * 1024
+
+_CHUNK: Final = 1 << 18
+#: zstd may grow what it is fed 20,000-fold; small pieces bound what one of them can become.
+_PIECE: Final = 1 << 11
+_MAX_WINDOW: Final = 1 << 23
+_LEVEL: Final = 3
+
+
+class StoredLarge(NamedTuple):
+    """A large object and the file that it is stored in."""
+
+    oid: ObjectId
+    length: int
+    stored_length: int
+    stored_digest: bytes
+
+
+def write_large(stream: BinaryIO, fd: int, io: DurableIO, *, max_bytes: int) -> StoredLarge:
+    """Compress a stream into an open file.
+
+    Raises:
+        LimitExceeded: More than ``max_bytes``.
+        StorageError: Reading or writing failed.
+    """
+    from zstandard import ZstdCompressor
+
+    compressor = ZstdCompressor(level=_LEVEL).compressobj()
+    raw, stored = blake3(), blake3()
+    length = stored_length = 0
+    while True:
+        try:
+            chunk = stream.read(_CHUNK)
+        except OSError as error:
+            raise StorageError(
+                f"can't read: {os.strerror(error.errno or errno.EIO)}", kind="unreadable"
+            ) from error
+        length += len(chunk)
+        if length > max_bytes:
+            raise LimitExceeded(
+                f"more than {max_bytes} bytes", limit="max_bytes", value=max_bytes, asked=length
+            )
+        raw.update(chunk)
+        packed = compressor.compress(chunk) if chunk else compressor.flush()
+        if packed:
+            io.write(fd, packed)
+            stored.update(packed)
+            stored_length += len(packed)
+        if not chunk:
+            oid = ObjectId.from_bytes(raw.digest())
+            return StoredLarge(oid, length, stored_length, stored.digest())
+
+
+def read_chunks(path: Path, *, length: int | None, stored_length: int | None) -> Iterator[bytes]:
+    """The bytes of a stored object, piece by piece, with every size checked on the way.
+
+    Args:
+        path: The stored file.
+        length: How many bytes the object must have; None to accept any number.
+        stored_length: How many the file must have; None to accept any number.
+
+    Raises:
+        IntegrityError: Absent, not exactly one zstd frame, or of other sizes.
+        StorageError: The file can't be read.
+    """
+    import zstandard
+
+    window = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).decompressobj()
+    produced = consumed = 0
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        with open(fd, "rb", buffering=_CHUNK) as file:  # noqa: PTH123
+            while piece := file.read(_PIECE):
+                consumed += len(piece)
+                if window.eof or (stored_length is not None and consumed > stored_length):
+                    raise _damaged(path)
+                content = window.decompress(piece)
+                produced += len(content)
+                if window.unused_data or (length is not None and produced > length):
+                    raise _damaged(path)
+                if content:
+                    yield content
+    except FileNotFoundError:
+        raise IntegrityError(
+            "a large object has no file", kind="missing_large_object", file=_name(path)
+        ) from None
+    except OSError as error:
+        raise StorageError(
+            f"can't read a large object: {os.strerror(error.errno or errno.EIO)}",
+            kind="unreadable",
+        ) from error
+    except zstandard.ZstdError as error:
+        raise _damaged(path) from error
+    if (
+        not window.eof
+        or (length is not None and produced != length)
+        or (stored_length is not None and consumed != stored_length)
+    ):
+        raise _damaged(path)
+
+
+def measure(path: Path) -> StoredLarge | None:
+    """What a stored file holds, read in full; None when it is absent or not whole.
+
+    Raises:
+        StorageError: The file can't be read.
+    """
+    raw, length = blake3(), 0
+    try:
+        for chunk in read_chunks(path, length=None, stored_length=None):
+            raw.update(chunk)
+            length += len(chunk)
+        stored = blake3()
+        stored_length = 0
+        with path.open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                stored.update(chunk)
+                stored_length += len(chunk)
+    except (IntegrityError, FileNotFoundError):
+        return None
+    oid = ObjectId.from_bytes(raw.digest())
+    return StoredLarge(oid, length, stored_length, stored.digest())
+
+
+def open_large(path: Path, oid: ObjectId, *, length: int, stored_length: int) -> BinaryIO:
+    """A stream over a large object; its digest is checked when the end is reached.
+
+    Reading raises what :func:`read_chunks` does, and IntegrityError at the end when the bytes
+    are not those of ``oid``.
+    """
+    chunks = read_chunks(path, length=length, stored_length=stored_length)
+    return io.BufferedReader(_LargeStream(chunks, path, oid), _CHUNK)
+
+
+class _LargeStream(io.RawIOBase):
+    def __init__(self, chunks: Iterator[bytes], path: Path, oid: ObjectId) -> None:
+        super().__init__()
+        self._chunks = chunks
+        self._path = path
+        self._oid = oid
+        self._hasher = blake3()
+        self._rest = memoryview(b"")
+        self._ended = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        view = memoryview(buffer).cast("B")
+        if not self._rest and not self._ended:
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                self._ended = True
+                if self._hasher.digest() != self._oid.to_bytes():
+                    raise _damaged(self._path)
+            else:
+                self._hasher.update(chunk)
+                self._rest = memoryview(chunk)
+        count = min(len(view), len(self._rest))
+        view[:count] = self._rest[:count]
+        self._rest = self._rest[count:]
+        return count
+
+
+def _name(path: Path) -> str:
+    return f"objects/large/{path.parent.name}/{path.name}"
+
+
+def _damaged(path: Path) -> IntegrityError:
+    return IntegrityError(
+        "the file of a large object is damaged", kind="bad_large_object", file=_name(path)
+    )

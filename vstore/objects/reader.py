@@ -1,0 +1,322 @@
+"""Reading the object store of one package: no locks, no writes, read-only media welcome."""
+
+from __future__ import annotations
+
+import io
+from collections import OrderedDict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, Final, TypeVar
+
+from blake3 import blake3
+
+from vstore.errors import IntegrityError, NotFoundError
+from vstore.objects.canonical import decode
+from vstore.objects.document import Document
+from vstore.objects.frame import (
+    NO_GENERATION,
+    FrameSummary,
+    LargeEntry,
+    ObjectEntry,
+    ObjectState,
+    read_payload,
+)
+from vstore.objects.ids import ObjectId
+from vstore.objects.large import open_large
+from vstore.objects.layout import LOG, StoreFormat, large_path, read_format
+from vstore.objects.log import Damage, LogReader, Tail
+from vstore.objects.refs import BadRef, read_refs
+
+__all__ = ["ObjectReader"]
+
+D = TypeVar("D", bound=Document)
+
+#: Decompressed payloads that are kept, in bytes.
+_CACHE_BYTES: Final = 32 * 1024 * 1024
+#: A frame's place in the index: segment and offset in one integer, shared by its objects.
+_OFFSET_BITS: Final = 40
+_OFFSET_MASK: Final = (1 << _OFFSET_BITS) - 1
+
+
+class _Frame:
+    """A frame that was read: its objects by id, and their bytes."""
+
+    __slots__ = ("entries", "payload")
+
+    def __init__(self, summary: FrameSummary, payload: bytes) -> None:
+        self.payload = payload
+        entries: list[ObjectEntry | LargeEntry] = [*summary.objects(), *summary.large()]
+        self.entries = dict(zip(summary.raw_ids(), entries, strict=True))
+
+
+class ObjectReader:
+    """The objects of one package, by id; an ``ObjectSource``.
+
+    Opening looks at the end of the log only. Damage elsewhere is found when it is met, or by
+    :meth:`scan`. A reader sees the log as it was when it was opened or last refreshed.
+    """
+
+    def __init__(self, root: Path) -> None:
+        """Open a package for reading.
+
+        Args:
+            root: The package's folder.
+
+        Raises:
+            NotFoundError: The folder is no package.
+            IntegrityError: Its format file or the end of its log is damaged.
+            UnsupportedError: A format or feature that this version doesn't know.
+            StorageError: Something can't be read.
+        """
+        self.root = root
+        self.format: StoreFormat = read_format(root)
+        self.log = LogReader(root / LOG)
+        self._index: dict[bytes, int] = {}
+        self._generations: set[bytes] = set()
+        self._walk: Iterator[FrameSummary] | None = None
+        self._complete = False
+        #: The end of the log as far as the index knows it.
+        self._indexed_to: Tail = self.log.tail
+        self._frames: OrderedDict[int, _Frame] = OrderedDict()
+        self._cached_bytes = 0
+
+    def close(self) -> None:
+        """Close all files."""
+        self.log.close()
+
+    # ---- the log
+
+    @property
+    def generation(self) -> ObjectId | None:
+        """The head: the generation of the last valid publication; None before the first."""
+        head = self.log.tail.head
+        return None if head == NO_GENERATION else ObjectId.from_bytes(head)
+
+    @property
+    def sequence(self) -> int:
+        """The number of the last frame; 0 for none."""
+        return self.log.tail.sequence
+
+    @property
+    def damage(self) -> list[Damage]:
+        """What opening and refreshing found wrong; a writer refuses to write then."""
+        return self.log.damage
+
+    def refs(self) -> dict[str, ObjectId | BadRef]:
+        """What the ref files say, raw, by name."""
+        return read_refs(self.root)
+
+    def scan(self) -> Iterator[FrameSummary | Damage]:
+        """All frames in order, each checked in full, and the damage between them."""
+        return self.log.scan()
+
+    def frames(self) -> Iterator[FrameSummary]:
+        """All frames in order, each checked in full.
+
+        Raises:
+            IntegrityError: At damage; it names offsets and lost objects.
+        """
+        for found in self.log.scan():
+            if isinstance(found, Damage):
+                raise found.error()
+            yield found
+
+    def frames_backwards(self) -> Iterator[FrameSummary]:
+        """All frames from the last to the first; headers are checked, payloads are not read.
+
+        Raises:
+            IntegrityError: The chain of frames is broken.
+        """
+        return self.log.backwards()
+
+    def frame_objects(self, summary: FrameSummary) -> Iterator[tuple[ObjectEntry, bytes | None]]:
+        """The objects in a frame with their bytes, None for withheld ones; digests unchecked.
+
+        Raises:
+            IntegrityError: The frame is damaged.
+            UnsupportedError: The frame has features that this version doesn't know.
+        """
+        found, stored = self.log.read(summary.segment, summary.offset)
+        payload = read_payload(found, stored)
+        for entry in found.objects():
+            present = entry.state == "present"
+            yield entry, payload[entry.offset : entry.offset + entry.length] if present else None
+
+    def published(self, oid: ObjectId) -> bool:
+        """Whether some frame publishes this generation."""
+        raw = oid.to_bytes()
+        if raw in self._generations or raw == self.log.tail.head:
+            return True
+        self._extend_index(None)
+        return raw in self._generations
+
+    def refresh(self) -> bool:
+        """Look for frames that were appended since; True when there are any.
+
+        Raises:
+            IntegrityError, StorageError: The log can't be followed.
+        """
+        changed = self.log.refresh()
+        if changed:
+            self._index_new()
+        return changed
+
+    def noted(self, summary: FrameSummary) -> None:
+        """Take note of a frame that this process appended (for the writer)."""
+        self._add(summary)
+        self._indexed_to = self.log.tail
+
+    # ---- objects
+
+    def get(self, oid: ObjectId) -> bytes:
+        """The bytes of an object, its digest checked.
+
+        Raises:
+            NotFoundError: No such object (``no_object``), or its bytes are ``withheld``.
+            IntegrityError: The stored bytes are damaged.
+            UnsupportedError: It is in a frame that this version can't read.
+        """
+        raw = oid.to_bytes()
+        frame, entry = self._find(raw, oid)
+        if entry.state == "withheld":
+            raise NotFoundError(
+                f"the bytes of {oid} are withheld", kind="withheld", oid=str(oid), size=entry.length
+            )
+        if isinstance(entry, LargeEntry):
+            with self._open_large(entry) as stream:
+                return stream.read()
+        content = frame.payload[entry.offset : entry.offset + entry.length]
+        if blake3(content).digest() != raw:
+            raise IntegrityError(
+                f"the stored bytes of {oid} have another digest", kind="bad_object", oid=str(oid)
+            )
+        return content
+
+    def document(self, oid: ObjectId, kind: type[D]) -> D:
+        """A document of this type, read strictly.
+
+        Raises:
+            As :meth:`get`, and InvalidError: not a canonical document of this type.
+        """
+        return decode(self.get(oid), kind)
+
+    def size(self, oid: ObjectId) -> int:
+        """The size of an object in bytes, also of a withheld one.
+
+        Raises:
+            NotFoundError: No such object.
+        """
+        return self.entry(oid).length
+
+    def state(self, oid: ObjectId) -> ObjectState | None:
+        """``present``, ``withheld``, or None for an object that the package doesn't have."""
+        try:
+            return self.entry(oid).state
+        except NotFoundError:
+            return None
+
+    def entry(self, oid: ObjectId) -> ObjectEntry | LargeEntry:
+        """What the table says of an object.
+
+        Raises:
+            NotFoundError: No such object.
+        """
+        return self._find(oid.to_bytes(), oid)[1]
+
+    def open(self, oid: ObjectId) -> BinaryIO:
+        """A binary stream over an object; the digest of a large one is checked at its end.
+
+        Raises:
+            As :meth:`get`.
+        """
+        raw = oid.to_bytes()
+        _, entry = self._find(raw, oid)
+        if isinstance(entry, LargeEntry) and entry.state == "present":
+            return self._open_large(entry)
+        return io.BytesIO(self.get(oid))
+
+    def __contains__(self, oid: object) -> bool:
+        return isinstance(oid, ObjectId) and self._place(oid.to_bytes()) is not None
+
+    def _open_large(self, entry: LargeEntry) -> BinaryIO:
+        return open_large(
+            large_path(self.root, entry.oid),
+            entry.oid,
+            length=entry.length,
+            stored_length=entry.stored_length,
+        )
+
+    def _find(self, raw: bytes, oid: ObjectId) -> tuple[_Frame, ObjectEntry | LargeEntry]:
+        place = self._place(raw)
+        if place is None:
+            raise NotFoundError(f"no object {oid}", kind="no_object", oid=str(oid))
+        frame = self._frames.get(place)
+        if frame is None:
+            frame = self._load(place)
+        else:
+            self._frames.move_to_end(place)
+        return frame, frame.entries[raw]
+
+    def _load(self, place: int) -> _Frame:
+        summary, stored = self.log.read(place >> _OFFSET_BITS, place & _OFFSET_MASK)
+        frame = _Frame(summary, read_payload(summary, stored))
+        self._frames[place] = frame
+        self._cached_bytes += summary.raw_length + summary.header_length
+        while self._cached_bytes > _CACHE_BYTES and len(self._frames) > 1:
+            _, dropped = self._frames.popitem(last=False)
+            self._cached_bytes -= len(dropped.payload) + 160
+        return frame
+
+    # ---- the index: recent frames first, as far back as questions need
+
+    def _place(self, raw: bytes) -> int | None:
+        place = self._index.get(raw)
+        if place is None and not self._complete:
+            self._extend_index(raw)
+            place = self._index.get(raw)
+        return place
+
+    def _add(self, summary: FrameSummary) -> None:
+        place = summary.segment << _OFFSET_BITS | summary.offset
+        for raw in summary.raw_ids():
+            self._index[raw] = place
+        if summary.raw_generation != NO_GENERATION:
+            self._generations.add(summary.raw_generation)
+
+    def _extend_index(self, wanted: bytes | None) -> None:
+        """Walk back until an object is found; to the beginning for None."""
+        if self._complete:
+            return
+        if self._walk is None:
+            self._walk = self.log.backwards()
+            self._indexed_to = self.log.tail
+        index = self._index
+        try:
+            for summary in self._walk:
+                place = summary.segment << _OFFSET_BITS | summary.offset
+                for raw in summary.raw_ids():
+                    index.setdefault(raw, place)
+                if summary.raw_generation != NO_GENERATION:
+                    self._generations.add(summary.raw_generation)
+                if wanted is not None and wanted in index:
+                    return
+        except IntegrityError:
+            # Frames in front of the damage are still readable, going forwards.
+            for found in self.log.scan():
+                if isinstance(found, FrameSummary):
+                    self._add(found)
+        self._walk = None
+        self._complete = True
+
+    def _index_new(self) -> None:
+        """Index the frames between the old end and the new one."""
+        if self._walk is None and not self._complete:
+            return
+        fresh: list[FrameSummary] = []
+        for summary in self.log.backwards():
+            if summary.sequence <= self._indexed_to.sequence:
+                break
+            fresh.append(summary)
+        for summary in reversed(fresh):
+            self._add(summary)
+        self._indexed_to = self.log.tail

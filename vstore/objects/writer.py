@@ -1,0 +1,291 @@
+"""Writing the object store of one package: transactions and their publication.
+
+The order of writes is that of the spec (storage, "Read and write ordering"): objects, large
+files, one frame with one sync, which is the commit point, then the refs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Final, TypedDict, Unpack
+
+from vstore.errors import ConflictError, IntegrityError, StaleGeneration, StorageError
+from vstore.objects.durable import REAL, DurableIO
+from vstore.objects.ids import ObjectId
+from vstore.objects.layout import (
+    CACHE,
+    FORMAT_FILE,
+    LARGE,
+    LOCKS,
+    LOG,
+    REFS,
+    TMP,
+    encode_format,
+)
+from vstore.objects.locks import LOCK_TIMEOUT, PUBLICATION, PackageLock, now
+from vstore.objects.log_writer import SEGMENT_BYTES, LogWriter, random_salt
+from vstore.objects.reader import ObjectReader
+from vstore.objects.refs import (
+    GENERATION,
+    check_ref_name,
+    classify,
+    encode_ref,
+    read_refs,
+    ref_path,
+)
+from vstore.objects.transaction import Transaction
+
+__all__ = ["ObjectWriter", "Transaction", "WriterOptions"]
+
+_FOLDERS: Final = (REFS, "objects", LOG, LARGE, TMP, CACHE, LOCKS)
+
+Refs = Mapping[str, ObjectId]
+
+
+class WriterOptions(TypedDict, total=False):
+    """Keywords of :meth:`ObjectWriter.create` and :meth:`ObjectWriter.open`."""
+
+    #: Durable I/O; tests give one that records or fails.
+    io: DurableIO
+    #: Size in bytes at which log segments roll, 1 or more; 32 MiB by default.
+    segment_bytes: int
+    #: Seconds to wait for the publication lock; 30 by default.
+    lock_timeout: float
+    #: What to tell others who wait for the lock.
+    command: str
+    #: Gives the time for those, RFC 3339 in UTC.
+    clock: Callable[[], str]
+    #: Gives 16 random bytes for a new log segment.
+    salt: Callable[[], bytes]
+
+
+class ObjectWriter:
+    """The one that adds to a package's store; use :meth:`create` or :meth:`open`."""
+
+    def __init__(self, root: Path, **options: Unpack[WriterOptions]) -> None:
+        io = options.get("io", REAL)
+        self.root = root
+        self.io = io
+        self.reader = ObjectReader(root)
+        self.log = LogWriter(
+            root,
+            self.reader.log,
+            io=io,
+            segment_bytes=options.get("segment_bytes", SEGMENT_BYTES),
+            salt=options.get("salt", random_salt),
+        )
+        self.lock = PackageLock(
+            root,
+            PUBLICATION,
+            timeout=options.get("lock_timeout", LOCK_TIMEOUT),
+            command=options.get("command", "vstore"),
+            clock=options.get("clock", now),
+        )
+        #: Refs as this process last saw or wrote them, None when it must look again.
+        self._refs: dict[str, ObjectId] | None = None
+        self._temporary = 0
+
+    @classmethod
+    def create(cls, root: Path, **options: Unpack[WriterOptions]) -> ObjectWriter:
+        """Make a new, empty package in a folder, which may exist.
+
+        Args:
+            root: The folder; its parent must exist.
+            options: See :class:`WriterOptions`.
+
+        Raises:
+            ConflictError: The folder is a package already (``exists``), or has a log.
+            StorageError: Something can't be written.
+        """
+        io = options.get("io", REAL)
+        if (root / FORMAT_FILE).exists():
+            raise ConflictError("the folder is a package already", kind="exists")
+        if (root / LOG).is_dir() and any((root / LOG).iterdir()):
+            raise ConflictError(
+                "the folder has a log but no VSTORE file",
+                kind="exists",
+                hint="this may be a damaged package; choose another folder",
+            )
+        io.mkdir(root)
+        for name in _FOLDERS:
+            io.mkdir(root / name)
+        for name in ("objects", ""):
+            io.sync_folder(root / name)
+        io.sync_folder(root.parent)
+        temporary = root / TMP / f"format-{os.getpid()}"
+        io.discard(temporary)
+        io.write_atomic(root / FORMAT_FILE, encode_format(), temporary=temporary, durable=True)
+        return cls(root, **options)
+
+    @classmethod
+    def open(cls, root: Path, **options: Unpack[WriterOptions]) -> ObjectWriter:
+        """Open a package for writing; nothing is written yet.
+
+        Args:
+            root: The package's folder.
+            options: See :class:`WriterOptions`.
+
+        Raises:
+            As :class:`ObjectReader`.
+        """
+        return cls(root, **options)
+
+    def close(self) -> None:
+        """Close all files."""
+        self.log.close()
+        self.lock.close()
+        self.reader.close()
+
+    def transaction(self) -> Transaction:
+        """A new transaction, which sees its own objects and those of the store."""
+        return Transaction(self)
+
+    def ensure_synced(self) -> None:
+        """Make sure that the head is on the disk: before a repeat is answered, or an export.
+
+        Raises:
+            StorageError: The sync failed; this writer stops.
+        """
+        with self.lock:
+            self.reader.refresh()
+            self.log.check()
+            self.log.ensure_synced()
+
+    def temporary(self, what: str) -> Path:
+        """A name in ``tmp/`` that no other writer uses."""
+        while True:
+            self._temporary += 1
+            path = self.root / TMP / f"{what}-{os.getpid()}-{id(self):x}-{self._temporary}"
+            if not path.exists():
+                return path
+
+    def ensure_folder(self, path: Path) -> None:
+        """Make a folder of the package durably unless it exists.
+
+        Raises:
+            StorageError: It can't be made.
+        """
+        if not path.is_dir():
+            self.ensure_folder(path.parent)
+            self.io.mkdir(path)
+            self.io.sync_folder(path.parent)
+
+    # ---- refs
+
+    def restore_refs(
+        self, expected: Refs, earlier: Iterable[Refs], *, accept: bool = False
+    ) -> list[str]:
+        """Move lagging refs forward to what the head says; returns their names.
+
+        Args:
+            expected: All refs of the head, ``generation`` among them.
+            earlier: All refs of each generation before it, newest first; taken lazily.
+            accept: Replace missing and foreign refs too: an explicit decision of a person that
+                the log is right.
+
+        Raises:
+            StaleGeneration: The head is another one.
+            IntegrityError: A ref is missing or foreign and ``accept`` is false.
+            StorageError: Something can't be written.
+        """
+        with self.lock:
+            self.reader.refresh()
+            self.log.check()
+            self._check_head(expected.get(GENERATION))
+            self.log.ensure_synced()
+            return self._repair_refs(expected, earlier, accept=accept)
+
+    def _check_head(self, expected: ObjectId | None) -> None:
+        head = self.reader.generation
+        if head != expected:
+            raise StaleGeneration(
+                f"the package is at generation {head or 'none'} by now, "
+                f"not at {expected or 'none'}",
+                hint="read the package again and repeat",
+                head=head,
+                expected=expected,
+            )
+
+    def _repair_refs(
+        self, expected: Refs, earlier: Iterable[Refs], *, accept: bool = False
+    ) -> list[str]:
+        actual = read_refs(self.root)
+        if actual == expected:
+            self._refs = dict(expected)
+            return []
+        states = classify(actual, expected, earlier)
+        wrong = {name: state for name, state in states.items() if state in ("missing", "foreign")}
+        if wrong and not accept:
+            raise IntegrityError(
+                "refs contradict the log: "
+                + ", ".join(f"{name} is {state}" for name, state in wrong.items()),
+                kind="log_lost_head" if wrong.get(GENERATION) == "foreign" else "bad_refs",
+                hint="vstore verify says more; vstore repair can accept what the log says",
+                refs=wrong,
+            )
+        behind = [name for name, state in states.items() if state != "current"]
+        # Rare, so every step is durable; the head's own ref goes last here too.
+        for name in sorted(behind, key=lambda one: (one == GENERATION, one)):
+            self._write_ref(name, expected.get(name), durable=True)
+        self._refs = dict(expected)
+        return behind
+
+    def _write_ref(self, name: str, value: ObjectId | None, *, durable: bool) -> None:
+        path = ref_path(self.root, name)
+        if value is None:
+            self.io.unlink(path)
+            return
+        if durable:
+            self.ensure_folder(path.parent)
+            self.ensure_folder(self.root / TMP)
+        self.io.write_atomic(
+            path, encode_ref(value), temporary=self.temporary(f"ref-{name}"), durable=durable
+        )
+
+    def _project_refs(self, refs: Refs) -> None:
+        """After the commit point: write what changed, ``generation`` last.
+
+        Nothing here makes the publication fail: a ref that can't be written lags.
+        """
+        before = self._refs if self._refs is not None else {}
+        self._refs = None
+        try:
+            changed = [name for name, value in refs.items() if before.get(name) != value]
+            gone = [name for name in before if name not in refs]
+            for name in sorted(changed, key=lambda one: (one == GENERATION, one)):
+                if name == GENERATION:
+                    for old in gone:
+                        self._write_ref(old, None, durable=False)
+                self._write_ref(name, refs[name], durable=name not in before)
+        except StorageError:
+            return
+        self._refs = dict(refs)
+
+    def publish(
+        self,
+        transaction: Transaction,
+        parent: ObjectId | None,
+        generation: tuple[ObjectId, bytes],
+        refs: Refs,
+        previous_refs: Refs,
+        earlier: Iterable[Refs],
+    ) -> None:
+        """See :meth:`Transaction.publish`."""
+        before = dict(previous_refs)
+        if parent is not None:
+            before[GENERATION] = parent
+        after = {**refs, GENERATION: generation[0]}
+        for name in after:
+            check_ref_name(name)
+        with self.lock:
+            self.reader.refresh()
+            self.log.check()
+            self._check_head(parent)
+            if self._refs != before:
+                # Refs must never say more than what is known to be on the disk.
+                self.log.ensure_synced()
+                self._repair_refs(before, earlier)
+            transaction.append(generation)
+            self._project_refs(after)
