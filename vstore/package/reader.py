@@ -69,7 +69,7 @@ class PackageReader:
             NotFoundError: No package there.
             StorageError, IntegrityError, UnsupportedError: It can't be read.
         """
-        return cls(ObjectReader.open(discover(path)))
+        return cls(ObjectReader(discover(path)))
 
     @property
     def root(self) -> Path:
