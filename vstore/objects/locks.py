@@ -43,7 +43,10 @@ class LockTimeout(ConflictError):
 
 
 class PackageLock:
-    """One lock of a package; a context manager, not reentrant.
+    """One lock of a package; a context manager.
+
+    Reentrant for whoever uses the object, which one thread at a time may do: who holds the
+    lock may take it again, and gives it back as often.
 
     Args:
         root: The package's folder.
@@ -70,6 +73,7 @@ class PackageLock:
         self._clock = clock
         self._fd = -1
         self._holder_fd = -1
+        self._again = 0
         self.held = False
 
     def __enter__(self) -> Self:
@@ -94,7 +98,8 @@ class PackageLock:
         from filelock import lock_descriptor
 
         if self.held:
-            raise RuntimeError(f"the {self._name} lock is not reentrant")
+            self._again += 1
+            return
         deadline: float | None = None
         pause = 0.0005
         while True:
@@ -127,7 +132,9 @@ class PackageLock:
         """Give the lock back; nothing happens when it is not held."""
         from filelock import unlock_descriptor
 
-        if self.held:
+        if self._again:
+            self._again -= 1
+        elif self.held:
             self.held = False
             try:
                 unlock_descriptor(self._fd)
@@ -137,6 +144,7 @@ class PackageLock:
     def close(self) -> None:
         """Release and close the files."""
         self.held = False
+        self._again = 0
         for fd in (self._fd, self._holder_fd):
             if fd >= 0:
                 os.close(fd)
