@@ -58,8 +58,8 @@ class Accounts:
     revision: int
     figures: list[AccountFigures]
     open_actions: list[OpenAction]
-    #: Action ids that were ever reserved in this revision.
-    actions: set[str]
+    #: Every action that was ever reserved in this revision, and for which hypothesis.
+    actions: dict[str, str]
     policy: BudgetPolicy | None
 
 
@@ -116,7 +116,7 @@ def read_accounts(package: PinnedPackage) -> Accounts | None:
             )
             for one in still_open
         ],
-        actions=set(reserved),
+        actions={one.action_id: one.hypothesis_id for one in reserved.values()},
         policy=None if policy is None else objects.document(policy, BudgetPolicy),
     )
 

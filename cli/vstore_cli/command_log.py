@@ -10,6 +10,8 @@ import click
 from vstore_cli.context import Session, json_option, package_option, pass_session
 
 if TYPE_CHECKING:
+    from vstore.objects.ids import ObjectId
+    from vstore.package.documents import Generation
     from vstore.package.reader import PackageReader
     from vstore_cli.happenings import Entry
 
@@ -66,20 +68,22 @@ def entries(reader: PackageReader, start: str, number: int | None) -> Iterator[E
         start: A name of a generation.
         number: How many at the most; None for all.
     """
-    from vstore.package.documents import Generation
     from vstore_cli.happenings import entry_of
 
+    if number == 0:
+        return
     objects = reader.pinned().objects
-    oid = reader.resolve(start)
-    generation = objects.document(oid, Generation)
-    while number is None or number > 0:
-        parent_id = generation.parent
-        parent = None if parent_id is None else objects.document(parent_id, Generation)
-        yield entry_of(objects, oid, generation, parent)
-        if parent_id is None or parent is None:
-            return
-        oid, generation = parent_id, parent
-        number = None if number is None else number - 1
+    first = reader.at(reader.resolve(start)).generation_id
+    previous: tuple[ObjectId, Generation] | None = None
+    for oid, generation in reader.history(start=first):
+        if previous is not None:
+            yield entry_of(objects, *previous, generation)
+            number = None if number is None else number - 1
+            if number == 0:
+                return
+        previous = (oid, generation)
+    if previous is not None:
+        yield entry_of(objects, *previous, None)
 
 
 def _hypothesis_ids(reader: PackageReader) -> list[str]:

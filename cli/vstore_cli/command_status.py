@@ -29,17 +29,18 @@ def command(session: Session, as_json: bool) -> None:
     """
     from vstore.package.lifecycle import legal_events
     from vstore_cli.accounts import read_accounts
+    from vstore_cli.refs import ref_facts
 
     reader = session.reader()
     package = reader.pinned()
     accounts = read_accounts(package)
-    unclaimed = reader.unclaimed()
-    lagging = [(name, found) for name, found in sorted(_refs(reader).items()) if found != "current"]
+    unclaimed = reader.unclaimed(taken_in=False)
+    lagging = [one for one in ref_facts(reader) if one["status"] != "current"]
     if as_json:
         value = _value(package, accounts)
         value["path"] = str(reader.root)
         value["unclaimed"] = unclaimed
-        value["refs"] = [{"name": name, "status": found} for name, found in lagging]
+        value["refs"] = lagging
         value["legal"] = list(legal_events(package.position))
         session.terminal.json(value)
         return
@@ -48,10 +49,6 @@ def command(session: Session, as_json: bool) -> None:
     session.terminal.print()
     for line in next_steps(package, accounts):
         session.terminal.print(line)
-
-
-def _refs(reader: Any) -> dict[str, str]:
-    return {name: str(found) for name, found in reader.ref_report().items()}
 
 
 def _value(package: PinnedPackage, accounts: Accounts | None) -> dict[str, Any]:
@@ -142,7 +139,7 @@ def _print_hypotheses(
 
 
 def _print_loose_ends(
-    terminal: Terminal, unclaimed: list[str], lagging: list[tuple[str, str]]
+    terminal: Terminal, unclaimed: list[str], lagging: list[dict[str, Any]]
 ) -> None:
     from vstore_cli.terminal import safe
 
@@ -156,8 +153,8 @@ def _print_loose_ends(
     if lagging:
         terminal.print()
         terminal.print("Refs that differ from the head (vstore repair looks after them):")
-        for name, found in lagging:
-            terminal.print(f"  {safe(name)}: {safe(found)}")
+        for one in lagging:
+            terminal.print(f"  {safe(one['name'])}: {safe(one['status'])}")
 
 
 def next_steps(package: PinnedPackage, accounts: Accounts | None) -> list[str]:

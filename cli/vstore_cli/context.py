@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from vstore.package.clock import Clock, utc_now
 from vstore_cli.terminal import Terminal
 
 if TYPE_CHECKING:
+    from vstore.package.case import Case
     from vstore.package.reader import PackageReader
     from vstore.package.workspace import Workspace
 
@@ -21,17 +23,9 @@ __all__ = [
     "json_option",
     "package_option",
     "pass_session",
-    "system_clock",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-def system_clock() -> str:
-    """Now, in UTC, to the second, RFC 3339."""
-    from datetime import UTC, datetime
-
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class Session:
@@ -47,7 +41,7 @@ class Session:
         self,
         terminal: Terminal,
         environ: Mapping[str, str],
-        clock: Callable[[], str] = system_clock,
+        clock: Clock = utc_now,
     ) -> None:
         self.terminal = terminal
         self.environ = environ
@@ -90,7 +84,13 @@ class Session:
         """A workspace of this one package, for writing."""
         from vstore.package.workspace import Workspace
 
-        return Workspace.of_package(self.package_path())
+        path = self.package_path()
+        return Workspace.of_package(path, actor=self.actor, clock=self.clock)
+
+    def case(self) -> Case:
+        """The operations on the case of this package."""
+        workspace = self.workspace()
+        return workspace.case(workspace.only_case())
 
     def _login(self) -> str:
         import getpass

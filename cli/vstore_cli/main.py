@@ -6,21 +6,22 @@ import contextlib
 import importlib
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 import click
 
 from vstore.errors import VStoreError
+from vstore.package.clock import Clock, utc_now
 from vstore_cli import errors
 from vstore_cli.commands import COMMANDS, SECTIONS
-from vstore_cli.context import Session, actor_option, package_option, system_clock
+from vstore_cli.context import Session, actor_option, package_option
 from vstore_cli.terminal import Colour, Terminal
 
-__all__ = ["cli", "main", "run"]
+__all__ = ["COMPLETE_VARIABLE", "cli", "main", "run"]
 
-_COMPLETE: Final = "_VSTORE_COMPLETE"
+COMPLETE_VARIABLE: Final = "_VSTORE_COMPLETE"
 
 
 class _LazyGroup(click.Group):
@@ -129,7 +130,7 @@ def run(
     arguments: Sequence[str],
     *,
     terminal: Terminal | None = None,
-    clock: Callable[[], str] = system_clock,
+    clock: Clock = utc_now,
 ) -> int:
     """Run one command line in this process.
 
@@ -211,11 +212,11 @@ def _traceback(terminal: Terminal) -> None:
 
 def main() -> None:
     """Run the command line of this process and exit."""
-    instruction = os.environ.get(_COMPLETE)
+    instruction = os.environ.get(COMPLETE_VARIABLE)
     if instruction:
         from click.shell_completion import shell_complete
 
-        sys.exit(shell_complete(cli, {}, "vstore", _COMPLETE, instruction))
+        sys.exit(shell_complete(cli, {}, "vstore", COMPLETE_VARIABLE, instruction))
     try:
         code = run(sys.argv[1:])
     except BrokenPipeError:

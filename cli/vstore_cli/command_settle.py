@@ -1,0 +1,90 @@
+"""``vstore settle``: assess a recorded action."""
+
+from __future__ import annotations
+
+import click
+
+from vstore_cli.context import (
+    Session,
+    actor_option,
+    json_option,
+    package_option,
+    pass_session,
+)
+
+__all__ = ["command"]
+
+
+@click.command("settle", short_help="Assess a recorded action: spend its credits, earn a reward.")
+@click.argument("action")
+@click.option("--score", required=True, type=click.IntRange(0, 100), metavar="0..100",
+              help="How much the answer says about the hypothesis.")  # fmt: skip
+@click.option("--reason", "-m", required=True, metavar="TEXT", help="Why, for the log.")
+@json_option
+@package_option
+@actor_option
+@pass_session
+def command(session: Session, action: str, score: int, reason: str, as_json: bool) -> None:
+    """Assess what ACTION found: its credits are spent, and a reward is earned.
+
+    What counts is the smaller of the score and the record's novelty: what was seen before
+    earns nothing. An action whose record the ledger doesn't know yet is recorded first.
+
+    \b
+    Example:
+      vstore settle query-0003 --score 60 --reason "rowids are not copied"
+    """
+    from vstore.budget.documents import LedgerEntry, Settle
+    from vstore_cli.accounts import read_accounts
+    from vstore_cli.recording import record_if_answered
+    from vstore_cli.services import find_action, open_services
+    from vstore_cli.show_accounts import account_lines
+
+    services = open_services(session)
+    accounts = read_accounts(services.package())
+    hypothesis = find_action(accounts, action)
+    record_if_answered(services, accounts, action)
+    services.budget.settle(
+        services.case_id,
+        services.package_id,
+        hypothesis,
+        action,
+        semantic_score=score,
+        reason=reason,
+    )
+    package = services.package()
+    entry = _settlement(package, action)
+    assert isinstance(entry, LedgerEntry)
+    event = entry.event
+    assert isinstance(event, Settle)
+    if as_json:
+        session.terminal.json(
+            {
+                "schema": "vstore-settle/1",
+                "event": event,
+                "account": entry.accounts[0],
+                "head": str(package.generation_id),
+            }
+        )
+        return
+    terminal = session.terminal
+    terminal.print(
+        f"settled {action} for {hypothesis}: score {event.score} "
+        f"(yours {event.semantic_score}, at most {event.deterministic}), reward {event.reward}"
+    )
+    for line in account_lines(terminal, entry.accounts):
+        terminal.print(line)
+    if entry.accounts[0].status == "stopped":
+        terminal.warning(f"the account of {hypothesis} is stopped: too little came of it")
+
+
+def _settlement(package: object, action: str) -> object:
+    from vstore.budget.documents import Settle
+    from vstore.package.pinned import PinnedPackage
+    from vstore_cli.happenings import ledger_entries
+
+    assert isinstance(package, PinnedPackage)
+    for _, entry in ledger_entries(package.objects, package.artifact("budget_ledger")):
+        if isinstance(entry.event, Settle) and entry.event.action_id == action:
+            return entry
+    raise AssertionError("a settlement that isn't in the ledger")

@@ -1,0 +1,36 @@
+"""Reading the files that a command line names."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from vstore.errors import LimitExceeded
+
+__all__ = ["read_file"]
+
+
+def read_file(path: Path, most: int) -> bytes:
+    """The bytes of a file; ``-`` is standard input.
+
+    Args:
+        path: The file.
+        most: Refuse more bytes than this.
+
+    Raises:
+        LimitExceeded: It has more.
+        OSError: It can't be read.
+    """
+    if str(path) == "-":
+        raw = sys.stdin.buffer.read(most + 1)
+    else:
+        with path.open("rb") as stream:
+            raw = stream.read(most + 1)
+    if len(raw) > most:
+        raise LimitExceeded(
+            f"the file has more than {most:,} bytes",
+            limit="max_bytes",
+            value=most,
+            asked=len(raw),
+        )
+    return raw
