@@ -11,7 +11,6 @@ from vstore_cli.context import Session
 if TYPE_CHECKING:
     from vstore.controller.budget_manager import BudgetManager
     from vstore.controller.evidence_store import EvidenceStore
-
     from vstore.package.pinned import PinnedPackage
     from vstore.package.workspace import Workspace
     from vstore.tools.router import Router

@@ -1,0 +1,101 @@
+"""``vstore verify``: recompute everything, report every fault."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from vstore_cli.context import Session, json_option, pass_session
+
+if TYPE_CHECKING:
+    from vstore.verify.report import Report
+    from vstore_cli.terminal import Terminal
+
+__all__ = ["command", "print_report"]
+
+_STYLES = {
+    "verdict-verified": ("good", "bold"),
+    "verdict-faulty": ("bad", "bold"),
+    "verdict-not-verified": ("warn", "bold"),
+    "error": ("bad",),
+    "warning": ("warn",),
+    "note": ("name",),
+    "hint": ("dim",),
+}
+
+
+@click.command("verify", short_help="Recompute everything; report every fault.")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--no-recompute", is_flag=True, help="Don't ask the snapshots again.")
+@click.option("--expect", metavar="HEAD", help="Refuse another head than this generation.")
+@click.option("--extends", metavar="HEAD", help="Refuse a history without this generation.")
+@click.option("--quiet", "-q", is_flag=True, help="Only the verdict of each package.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text",
+              help="How to report; --json is short for --format json.")  # fmt: skip
+@json_option
+@click.option("--package", "-p", metavar="PATH", multiple=True, hidden=True)
+@pass_session
+def command(
+    session: Session,
+    paths: tuple[Path, ...],
+    package: tuple[str, ...],
+    no_recompute: bool,
+    expect: str | None,
+    extends: str | None,
+    quiet: bool,
+    form: str,
+    as_json: bool,
+) -> int:
+    """Read every byte of the packages at PATHS, recompute every derived fact, and report
+    all faults at once. Without PATHS, the package around the current folder.
+
+    Exit code: 0 verified, 1 an error was found, 2 wrong usage, 3 could not verify,
+    4 a fault of vstore.
+
+    \b
+    Example:
+      vstore verify case-592 --expect b3:4f2a...
+    """
+    from vstore.errors import VStoreError
+    from vstore.objects.ids import ObjectId
+    from vstore.verify import verify_package
+    from vstore.verify.render import json_bytes
+
+    places = [*paths, *(Path(one) for one in package)]
+    if not places:
+        places = [session.package_path()]
+    options: dict[str, Any] = {
+        "recompute": not no_recompute,
+        "expect": None if expect is None else ObjectId.parse(expect),
+        "extends": None if extends is None else ObjectId.parse(extends),
+    }
+    reports: list[Report] = []
+    codes: list[int] = []
+    for place in places:
+        try:
+            report = verify_package(place, **options)
+        except VStoreError as error:
+            from vstore_cli.errors import STORAGE, error_lines
+
+            session.terminal.error(*error_lines(error))
+            codes.append(STORAGE)
+            continue
+        reports.append(report)
+        codes.append(report.exit_code)
+        if not as_json and form == "text":
+            print_report(session.terminal, report, quiet=quiet)
+    if (as_json or form == "json") and reports:
+        session.terminal.print(json_bytes(reports).decode("ascii", "backslashreplace").rstrip())
+    return 1 if 1 in codes else max(codes)
+
+
+def print_report(terminal: Terminal, report: Report, *, quiet: bool = False) -> None:
+    """Print a report; ``quiet`` leaves only the verdict."""
+    from vstore.verify.render import text_lines
+
+    lines = text_lines(report, width=min(terminal.width, 100))
+    for line in lines[-1:] if quiet else lines:
+        styles = _STYLES.get(line.style, ())
+        terminal.print(terminal.paint(line.text, *styles) if styles else line.text)
