@@ -9,12 +9,13 @@ after :data:`MIN_BYTES` each row ends its chunk with a chance in proportion to i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 from blake3 import blake3
 
 from vstore.objects.canonical import encode
 from vstore.tools.database_content import StoredRow
+from vstore.tools.row_order import RowOrder
 
 __all__ = ["MAX_BYTES", "MEAN_BYTES", "MIN_BYTES", "RowChunk", "chunk_rows", "ends_chunk", "key_of"]
 
@@ -30,7 +31,7 @@ class RowChunk(NamedTuple):
     size: int
 
 
-def key_of(row: StoredRow, order: Literal["rowid", "key", "scan"], key: list[int]) -> bytes:
+def key_of(row: StoredRow, order: RowOrder, key: list[int]) -> bytes:
     """The canonical bytes of what identifies a row in its table.
 
     It is ``[rowid, []]``, or ``[null, [key value, ...]]``, or the whole row where a table has
@@ -60,7 +61,7 @@ def ends_chunk(filled: int, row_size: int, key: bytes) -> bool:
 
 
 def chunk_rows(
-    rows: Iterable[tuple[StoredRow, int]], order: Literal["rowid", "key", "scan"], key: list[int]
+    rows: Iterable[tuple[StoredRow, int]], order: RowOrder, key: list[int]
 ) -> Iterator[RowChunk]:
     """Cut a table's rows, given with their sizes, into chunks; streams, one chunk in memory."""
     pending: list[StoredRow] = []

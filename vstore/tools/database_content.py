@@ -18,6 +18,7 @@ from vstore.objects.document import document as registered_document
 from vstore.objects.ids import Digest, ObjectId, digest_of
 from vstore.objects.text import RawText, Text
 from vstore.tools.items import TableSchema
+from vstore.tools.row_order import RowOrder
 from vstore.tools.values import Value
 
 __all__ = [
@@ -63,9 +64,8 @@ class TableContent(Part, frozen=True, kw_only=True):
     """The rows of one table."""
 
     name: Annotated[Text, Pinned]
-    #: What rows are sorted by: the rowid, the primary key of a table without rowids, or, where
-    #: neither is readable, whatever order the table was read in.
-    order: Annotated[Literal["rowid", "key", "scan"], Pinned]
+    #: What rows are sorted by: see :mod:`vstore.tools.row_order`.
+    order: Annotated[RowOrder, Pinned]
     #: Names of the columns that rows hold, in table order: all but hidden and unreadable ones.
     columns: Annotated[list[Text], Pinned]
     #: Where ``order`` is ``key``: 0-based places of the primary key's columns, in key order.

@@ -12,11 +12,12 @@ from collections.abc import Callable
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from vstore.errors import InvalidError, LimitExceeded
-from vstore.objects.text import Text, text_from_bytes, text_to_bytes
+from vstore.objects.text import Text, text_from_bytes
 from vstore.tools.items import ColumnInfo, ForeignKey, IndexInfo, TableSchema
+from vstore.tools.row_order import schema_order
 from vstore.tools.sqlite_open import OpenDatabase, SqliteLimits
 
-__all__ = ["ReadTable", "read_schema", "schema_order"]
+__all__ = ["ReadTable", "read_schema"]
 
 _GENERATED: Final[dict[int, Literal["no", "stored", "virtual", "hidden"]]] = {
     0: "no",
@@ -24,8 +25,6 @@ _GENERATED: Final[dict[int, Literal["no", "stored", "virtual", "hidden"]]] = {
     2: "virtual",
     3: "stored",
 }
-#: ASCII only, as in SQLite.
-_LOWER: Final = bytes.maketrans(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"abcdefghijklmnopqrstuvwxyz")
 
 T = TypeVar("T")
 
@@ -34,12 +33,8 @@ class ReadTable(NamedTuple):
     """A schema entry, and what capture needs to know besides."""
 
     schema: TableSchema
-    #: 0-based places of the primary key's columns, in key order.
-    key: list[int]
     #: The primary key of a table without rowids sorts as our order does: ascending, BINARY.
     key_sorted: bool
-    #: The column that is the rowid (INTEGER PRIMARY KEY), or None.
-    rowid_column: int | None
     #: SQLite could tell the columns.
     columns_known: bool
 
@@ -48,11 +43,6 @@ class _MasterRow(NamedTuple):
     type: bytes
     table: bytes
     sql: Text | None
-
-
-def schema_order(entry: TableSchema) -> tuple[bytes, str]:
-    """What schema entries are sorted by."""
-    return text_to_bytes(entry.name), entry.type
 
 
 def read_schema(database: OpenDatabase, limits: SqliteLimits) -> list[ReadTable]:
@@ -84,10 +74,8 @@ def read_schema(database: OpenDatabase, limits: SqliteLimits) -> list[ReadTable]
                 foreign_keys=[],
                 sql=row.sql,
             ),
-            [],
-            False,  # noqa: FBT003
-            None,
-            True,  # noqa: FBT003
+            key_sorted=False,
+            columns_known=True,
         )
         for (kind, name), row in master.items()
         if kind == b"trigger"
@@ -160,20 +148,7 @@ def _read_table(
         foreign_keys=foreign_keys,
         sql=row.sql if row else None,
     )
-    key = sorted(
-        (place for place, one in enumerate(schema.columns) if one.primary_key),
-        key=lambda place: schema.columns[place].primary_key,
-    )
-    return ReadTable(schema, key, key_sorted, _rowid_column(schema, key), bool(columns))
-
-
-def _rowid_column(schema: TableSchema, key: list[int]) -> int | None:
-    """The INTEGER PRIMARY KEY; not ``INTEGER PRIMARY KEY DESC``, which has an index instead."""
-    if schema.type not in ("table", "shadow") or schema.without_rowid or len(key) != 1:
-        return None
-    if text_to_bytes(schema.columns[key[0]].declared_type).translate(_LOWER) != b"integer":
-        return None
-    return None if any(index.origin == "pk" for index in schema.indices) else key[0]
+    return ReadTable(schema, key_sorted=key_sorted, columns_known=bool(columns))
 
 
 def _ask(
@@ -247,7 +222,7 @@ def _key_parts(rows: list[Any]) -> list[tuple[Text | None, bool, bool]]:
         (
             None if name is None else text_from_bytes(name),
             descending == 1,
-            bytes(collation or b"").translate(_LOWER) == b"binary",
+            bytes(collation or b"").upper() == b"BINARY",
         )
         for _, _, name, descending, collation, is_key in rows
         if is_key

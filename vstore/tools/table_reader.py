@@ -11,21 +11,20 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any
 
 from vstore.errors import LimitExceeded, StorageError
 from vstore.objects.canonical import encode
 from vstore.objects.memory import ObjectSink
-from vstore.objects.text import RawText, Text, text_to_bytes
+from vstore.objects.text import RawText, Text
 from vstore.tools.database_content import StoredRow, UnreadReason
+from vstore.tools.row_order import RowOrder, key_columns, row_order, rowid_alias, rowid_column
 from vstore.tools.row_sorter import RowSorter, raw_order
 from vstore.tools.sqlite_open import OpenDatabase, SqliteLimits
 from vstore.tools.sqlite_schema import ReadTable
 from vstore.tools.values import value_from_sqlite
 
 __all__ = ["RowBudget", "TableReader"]
-
-_ALIASES: Final = (b"rowid", b"_rowid_", b"oid")
 
 
 class RowBudget:
@@ -71,8 +70,6 @@ class TableReader:
     ) -> None:
         #: Set when rows() has ended: why there are more rows.
         self.unread: UnreadReason | None = None
-        #: SQLite has rows to give that can't be asked for their rowids.
-        self.rowids_hidden = False
         self._database = database
         self._table = table
         schema = table.schema
@@ -84,21 +81,18 @@ class TableReader:
         ]
         self.columns: list[Text] = [schema.columns[place].name for place in kept]
         self._explicit = without_virtual
-        self._rowid_place: int | None = None
+        place = rowid_column(schema)
+        self._rowid_place = None if place is None else kept.index(place)
         self._alias: str | None = None
-        self.order: Literal["rowid", "key", "scan"] = "rowid"
+        self.order: RowOrder = row_order(schema)
         self.key: list[int] = []
-        if schema.without_rowid and schema.type != "virtual":
-            self.order = "key"
-            self.key = [kept.index(place) for place in table.key]
-        elif table.rowid_column is not None:
-            self._rowid_place = kept.index(table.rowid_column)
-        elif not schema.without_rowid:
-            self._alias = self._free_alias()
+        if self.order == "key":
+            self.key = [kept.index(place) for place in key_columns(schema)]
+        elif self.order == "rowid" and place is None:
+            self._alias = rowid_alias(schema)
         self._needs_sorting = self.order == "key" and not (table.key_sorted and sorted_text)
-        if self.order == "rowid" and self._alias is None and self._rowid_place is None:
-            self.order = "scan"
-            self.rowids_hidden = not schema.without_rowid
+        #: There are rowids, but no name to ask for them.
+        self.rowids_hidden = self.order == "scan" and not schema.without_rowid
 
     @property
     def has_virtual(self) -> bool:
@@ -209,10 +203,6 @@ class TableReader:
         walk = "" if self._table.schema.type == "virtual" else " NOT INDEXED"
         source = f"SELECT {wanted} FROM main.{_quoted(name)}{walk}"  # noqa: S608
         return f"WITH v({', '.join(names)}) AS ({source}) SELECT * FROM v{ordered}"  # noqa: S608
-
-    def _free_alias(self) -> str | None:
-        taken = {text_to_bytes(column.name).lower() for column in self._table.schema.columns}
-        return next((alias.decode() for alias in _ALIASES if alias not in taken), None)
 
 
 def _quoted(name: Text) -> str:
