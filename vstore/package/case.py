@@ -93,12 +93,11 @@ class Case:
                 limits=self.repository.limits,
                 never_enter=[self.repository.root],
             )
-            return self.repository.publish(
+            return self.repository.publish_first(
                 transaction,
-                None,
+                case_id,
+                package_id,
                 events=[self.repository.event("init", actor=actor)],
-                case_id=case_id,
-                package_id=package_id,
                 inputs=added.root,
             )
 

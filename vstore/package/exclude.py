@@ -15,14 +15,18 @@ with everything below it. Characters are bytes: nothing depends on a locale.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+from typing import Protocol, cast
 
 from vstore.errors import InvalidError
 
 __all__ = ["ExcludePatterns"]
 
 _MAX_PATTERN = 1000
+
+
+class _Matcher(Protocol):
+    def fullmatch(self, text: bytes, /) -> object: ...
 
 
 class ExcludePatterns:
@@ -37,15 +41,15 @@ class ExcludePatterns:
 
     def __init__(self, patterns: Sequence[str] = ()) -> None:
         self.patterns = tuple(patterns)
-        self._names: list[tuple[re.Pattern[bytes], bool]] = []
-        self._paths: list[tuple[re.Pattern[bytes], bool]] = []
+        self._names: list[tuple[_Matcher, bool]] = []
+        self._paths: list[tuple[_Matcher, bool]] = []
         for pattern in self.patterns:
             body = pattern.removeprefix("./").removeprefix("/")
             folders_only = body.endswith("/")
             body = body.rstrip("/")
             if not body or len(pattern) > _MAX_PATTERN:
                 raise _invalid("an exclude pattern is empty or longer than 1000 characters")
-            compiled = re.compile(_translate(body.encode("utf-8", "surrogateescape")), re.DOTALL)
+            compiled = _compile(_translate(body.encode("utf-8", "surrogateescape")))
             whole = "/" in body or pattern.startswith("/")
             (self._paths if whole else self._names).append((compiled, folders_only))
 
@@ -77,6 +81,21 @@ class ExcludePatterns:
         return bool(self.patterns)
 
 
+def _compile(pattern: bytes) -> _Matcher:
+    # RE2 is linear in the path, whatever the pattern; Python's own engine is not.
+    import re2
+
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.dot_nl = True
+    options.log_errors = False
+    return cast("_Matcher", re2.compile(pattern, options))
+
+
+def _literal(one: int) -> bytes:
+    return b"\\x%02x" % one
+
+
 def _translate(glob: bytes) -> bytes:
     out = bytearray()
     at = 0
@@ -102,10 +121,10 @@ def _translate(glob: bytes) -> bytes:
             out += _bracket(glob[at:end])
             at = end + 1
         elif one == b"\\" and at < len(glob):
-            out += re.escape(glob[at : at + 1])
+            out += _literal(glob[at])
             at += 1
         else:
-            out += re.escape(one)
+            out += _literal(one[0])
     return bytes(out)
 
 
@@ -129,7 +148,7 @@ def _bracket(body: bytes) -> bytes:
     chosen.discard(0x2F)
     if not chosen:
         raise _invalid("an exclude pattern has a bracket that matches nothing")
-    return b"[" + b"".join(re.escape(bytes([one])) for one in sorted(chosen)) + b"]"
+    return b"[" + b"".join(map(_literal, sorted(chosen))) + b"]"
 
 
 def _invalid(message: str) -> InvalidError:

@@ -44,6 +44,7 @@ class HistoryTree:
         self._read = read
         self._head: ObjectId | None = None
         self._frontier = Frontier()
+        self._unsaved = 0
 
     def through(self, head: ObjectId | None) -> Frontier:
         """The frontier over the generations up to ``head``, this one included.
@@ -66,13 +67,17 @@ class HistoryTree:
         """Take note of the generation that was published on top of the last head."""
         self._frontier.append(encoded)
         self._head = head
+        self._unsaved += 1
 
     def due(self) -> bool:
         """Whether it is time to :meth:`save`."""
-        return self._frontier.size % _SAVE_EVERY == 0
+        return self._unsaved >= _SAVE_EVERY
 
     def save(self) -> None:
         """Write the frontier to the cache; what goes wrong there is of no consequence."""
+        if not self._unsaved:
+            return
+        self._unsaved = 0
         lines = [str(self._frontier.size), *(one.hex() for one in self._frontier.hashes)]
         folder = self._root / layout.CACHE
         temporary = folder / f"{_CACHE_NAME}.{os.getpid()}"

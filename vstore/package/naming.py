@@ -44,7 +44,7 @@ class _IndexedRecord(msgspec.Struct):
 
 
 class _Index(msgspec.Struct):
-    """Of an evidence index, what finding a record by its id takes: the layer above owns the rest."""
+    """Of an evidence index, what finding a record takes; a layer above owns the rest."""
 
     parent: str | None
     records: list[_IndexedRecord]
@@ -145,7 +145,9 @@ def _abbreviated(reader: PackageReader, digits: str) -> ObjectId:
 
 
 def _ids(reader: PackageReader) -> Iterator[ObjectId]:
-    yield from reader.objects.ids()
+    for frame in reader.objects.frames_backwards():
+        for raw in frame.raw_ids():
+            yield ObjectId.from_bytes(raw)
 
 
 def _numbered(reader: PackageReader, head: Generation, number: int) -> ObjectId:

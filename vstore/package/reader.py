@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Final
+from typing import Final, Self
 
 from vstore.errors import IntegrityError, NotFoundError
 from vstore.objects.canonical import decode_document
@@ -206,7 +206,7 @@ class PackageReader:
         """Close the files that are open."""
         self.objects.close()
 
-    def __enter__(self) -> PackageReader:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

@@ -7,26 +7,30 @@ the last frame (spec: storage, "Read and write ordering").
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
-import msgspec
-
-from vstore.errors import ConflictError, InvalidError
+from vstore.errors import ConflictError, IntegrityError
 from vstore.objects.canonical import encode
 from vstore.objects.durable import REAL, DurableIO
 from vstore.objects.ids import ObjectId
-from vstore.objects.writer import ObjectWriter, Transaction
+from vstore.objects.locks import EVIDENCE, PackageLock
+from vstore.objects.transaction import Transaction
+from vstore.objects.writer import ObjectWriter
+from vstore.package import refs_policy
+from vstore.package.change import Change, first_generation, next_generation
 from vstore.package.clock import Clock, utc_now
 from vstore.package.documents import Blocked, Event, Generation
 from vstore.package.history import HistoryTree, history_of
-from vstore.package.lifecycle import Position, after_events, starts_revision
 from vstore.package.limits import PackageLimits
 from vstore.package.pinned import PinnedPackage
 from vstore.package.reader import PackageReader, is_package
-from vstore.package.succession import declared_roots, faults
+from vstore.package.refs_policy import RefStatus
+from vstore.package.succession import expected_refs
 
 __all__ = ["Repository"]
 
@@ -54,7 +58,11 @@ class Repository:
         self.clock = clock
         self.limits = limits or PackageLimits()
         self.reader = PackageReader(writer.reader)
+        #: Held while this object works; several threads may share it.
+        self.mutex = threading.RLock()
         self._history = HistoryTree(self.root, self._read_generation)
+        self._evidence_lock: PackageLock | None = None
+        self._refs_checked = False
 
     @classmethod
     def create(
@@ -117,8 +125,9 @@ class Repository:
             NotFoundError: The package has no generation yet (``no_generation``).
             IntegrityError, InvalidError, UnsupportedError: It can't be read.
         """
-        self.reader.refresh()
-        return self.reader.pinned()
+        with self.mutex:
+            self.reader.refresh()
+            return self.reader.pinned()
 
     def event(
         self,
@@ -145,27 +154,64 @@ class Repository:
         )
 
     @contextmanager
+    def locked(self) -> Iterator[PinnedPackage]:
+        """Hold the publication lock: nobody else publishes, so what is read stays the head.
+
+        For decisions that continue from the head whatever it is. Never while a person, a
+        network or a model works.
+
+        Yields:
+            The head.
+
+        Raises:
+            LockTimeout: Somebody else held the lock for too long.
+            NotFoundError, IntegrityError, InvalidError, UnsupportedError, StorageError: As
+                :meth:`pinned`.
+        """
+        with self.mutex, self._writer.lock:
+            yield self.pinned()
+
+    @contextmanager
+    def evidence_lock(self) -> Iterator[None]:
+        """Hold the evidence lock of the case, for commands that recompute and then publish.
+
+        Raises:
+            LockTimeout: Somebody else held the lock for too long.
+            StorageError: The lock can't be taken here.
+        """
+        with self.mutex:
+            if self._evidence_lock is None:
+                self._evidence_lock = PackageLock(
+                    self.root,
+                    EVIDENCE,
+                    clock=self.clock,
+                )
+            with self._evidence_lock:
+                yield
+
+    @contextmanager
     def begin(self) -> Iterator[Transaction]:
         """A transaction for one publication; abandoned when the block ends without one.
 
         Raises:
-            IntegrityError: The package is damaged, or its refs are missing or foreign.
-            StorageError: The disk failed.
+            IntegrityError: The log is damaged, or refs are missing or foreign.
+            UnsupportedError: A newer version wrote last: the package is read-only.
+            StorageError: The disk failed, or an earlier sync of this process did.
         """
-        transaction = self._writer.transaction()
-        try:
-            yield transaction
-        finally:
-            transaction.abandon()
+        with self.mutex:
+            self._writer.log.check()
+            if not self._refs_checked:
+                self._check_refs()
+                self._refs_checked = True
+            with self._writer.transaction() as transaction:
+                yield transaction
 
     def publish(
         self,
         transaction: Transaction,
-        base: PinnedPackage | None,
+        base: PinnedPackage,
         *,
         events: Sequence[Event],
-        case_id: str | None = None,
-        package_id: str | None = None,
         blocked: Blocked | None = None,
         inputs: ObjectId | None = None,
         snapshots: Mapping[str, ObjectId] | None = None,
@@ -180,10 +226,8 @@ class Repository:
 
         Args:
             transaction: Holds the objects that the generation names, as far as they are new.
-            base: The head that everything was decided on; None for the first generation.
+            base: The head that everything was decided on.
             events: What happened, in order; at least one.
-            case_id: Of the first generation.
-            package_id: Of the first generation.
             blocked: Why the case waits from now on, for events that block it.
             inputs: The new raw input.
             snapshots: Snapshots to add, by name.
@@ -195,17 +239,15 @@ class Repository:
             The new head.
 
         Raises:
-            StaleGeneration: The head is no longer ``base``; nothing was published.
+            StaleGeneration: The head is no longer ``base``; nothing was published, and the
+                transaction may be published again on another base.
             StateError: An event isn't legal in the state of ``base``.
             InvalidError: The members don't go with the events (``bad_generation``).
             IntegrityError: The package is damaged.
             StorageError: The disk failed; ``details["outcome"]`` may be ``unknown``.
         """
-        child = self._next(
-            base,
-            events=list(events),
-            case_id=case_id,
-            package_id=package_id,
+        change = Change(
+            events=events,
             blocked=blocked,
             inputs=inputs,
             snapshots=snapshots or {},
@@ -213,99 +255,124 @@ class Repository:
             artifacts=artifacts or {},
             declared=declared or {},
         )
-        parent_id = None if base is None else base.generation_id
-        parent = None if base is None else base.generation
-        wrong = faults(parent_id, parent, child)
-        if wrong:
-            first = wrong[0]
-            raise InvalidError(
-                f"the next generation would break the rule on {first.pointer}: "
-                f"expected {first.expected}, not {first.actual}",
-                kind="bad_generation",
-                pointer=first.pointer,
+        with self.mutex:
+            history = history_of(self._history.through(base.generation_id))
+            child = next_generation(base.generation_id, base.generation, change, history)
+            return self._append(transaction, base, child)
+
+    def publish_first(
+        self,
+        transaction: Transaction,
+        case_id: str,
+        package_id: str,
+        *,
+        events: Sequence[Event],
+        inputs: ObjectId,
+    ) -> PinnedPackage:
+        """Publish the first generation.
+
+        Args:
+            transaction: Holds the objects of the raw input.
+            case_id: The case.
+            package_id: The package.
+            events: What happened: ``init``.
+            inputs: The raw input.
+
+        Raises:
+            StaleGeneration: There is a generation already.
+            StateError, InvalidError, IntegrityError, StorageError: As :meth:`publish`.
+        """
+        with self.mutex:
+            history = history_of(self._history.through(None))
+            child = first_generation(
+                case_id, package_id, Change(events=events, inputs=inputs), history
             )
-        oid = self._append(transaction, parent_id, parent, child)
+            return self._append(transaction, None, child)
+
+    def _append(
+        self, transaction: Transaction, base: PinnedPackage | None, child: Generation
+    ) -> PinnedPackage:
+        previous = {} if base is None else expected_refs(base.generation_id, base.generation)
+        oid = transaction.publish(
+            parent=None if base is None else base.generation_id,
+            generation=child,
+            refs=child.artifacts,
+            previous_refs=previous,
+            earlier=refs_policy.earlier_refs(self.reader),
+        )
+        # From here on the publication stands, and nothing may report it as failed.
         self._history.advance(oid, encode(child))
         if self._history.due():
             self._history.save()
-        return PinnedPackage(oid, child, self._writer.reader)
+        return PinnedPackage(oid, child, self.reader.objects)
 
-    def _append(
-        self,
-        transaction: Transaction,
-        parent_id: ObjectId | None,
-        parent: Generation | None,
-        child: Generation,
-    ) -> ObjectId:
-        raise NotImplementedError
+    def confirm(self) -> PinnedPackage:
+        """Make sure that the head is on the disk and the refs say so.
 
-    def _next(
-        self,
-        base: PinnedPackage | None,
-        *,
-        events: list[Event],
-        case_id: str | None,
-        package_id: str | None,
-        blocked: Blocked | None,
-        inputs: ObjectId | None,
-        snapshots: Mapping[str, ObjectId],
-        attachments: ObjectId | None,
-        artifacts: Mapping[str, ObjectId | None],
-        declared: Mapping[str, Sequence[ObjectId]],
-    ) -> Generation:
-        parent = None if base is None else base.generation
-        position = after_events(
-            None if base is None else base.position,
-            events,
-            reason=None if blocked is None else blocked.reason,
+        To be called before a repeated operation is answered from what is stored: the process
+        that stored it may have died before it came so far.
+
+        Returns:
+            The head.
+
+        Raises:
+            IntegrityError: The log is damaged, or refs are missing or foreign.
+            StorageError: The disk failed.
+        """
+        with self.locked() as head:
+            self._restore_refs(accept=False)
+            return head
+
+    def repair(self, *, accept_log_head: bool = False, dry_run: bool = False) -> list[str]:
+        """Do what the recovery table allows: move lagging refs forward.
+
+        Args:
+            accept_log_head: Also replace refs that are missing or foreign, on the assumption
+                that the log's last publication is the newest one there ever was.
+            dry_run: Only say what would be done.
+
+        Returns:
+            What was done, or would be, in words; nothing where nothing is wrong.
+
+        Raises:
+            IntegrityError: The log is damaged, or refs are missing or foreign and
+                ``accept_log_head`` is false.
+            StorageError: The disk failed.
+        """
+        with self.mutex:
+            self.reader.refresh()
+            self._writer.log.check()
+            statuses = [one for one in self.reader.ref_report() if one.state != "current"]
+            if not accept_log_head:
+                _refuse_damaged(statuses)
+            if statuses and not dry_run:
+                with self._writer.lock:
+                    self.reader.refresh()
+                    self._restore_refs(accept=accept_log_head)
+            return [_in_words(one) for one in statuses]
+
+    def _check_refs(self) -> None:
+        _refuse_damaged(self.reader.ref_report())
+
+    def _restore_refs(self, *, accept: bool) -> None:
+        self._writer.restore_refs(
+            refs_policy.head_refs(self.reader),
+            refs_policy.earlier_refs(self.reader),
+            accept=accept,
         )
-        if parent is None:
-            if case_id is None or package_id is None or inputs is None:
-                raise InvalidError(
-                    "the first generation needs a case, a package and a raw input",
-                    kind="bad_generation",
-                )
-            revision = 1
-        else:
-            case_id, package_id = parent.case_id, parent.package_id
-            revision = parent.analysis_revision
-            inputs = inputs or parent.inputs
-            attachments = attachments or parent.attachments
-        merged = {} if parent is None else dict(parent.artifacts)
-        for name, oid in artifacts.items():
-            if oid is None:
-                merged.pop(name, None)
-            else:
-                merged[name] = oid
-        child = Generation(
-            case_id=case_id,
-            package_id=package_id,
-            package_generation=1 if parent is None else parent.package_generation + 1,
-            analysis_revision=revision + sum(starts_revision(event.kind) for event in events),
-            state=position.state,
-            blocked=_blocked(position, parent, blocked),
-            parent=None if base is None else base.generation_id,
-            history=history_of(self._history.through(None if base is None else base.generation_id)),
-            inputs=inputs,
-            snapshots={**({} if parent is None else parent.snapshots), **snapshots},
-            attachments=attachments,
-            artifacts=merged,
-            declared={},
-            events=events,
-        )
-        roots = declared_roots(parent, child)
-        for role, oids in declared.items():
-            roots[role] = sorted({*roots.get(role, ()), *oids})
-        return msgspec.structs.replace(child, declared=roots)
 
     def _read_generation(self, oid: ObjectId) -> tuple[Generation, bytes]:
         return self.reader.generation(oid), self.reader.objects.get(oid)
 
     def close(self) -> None:
-        """Close the files that are open."""
-        self.reader.close()
+        """Save what helps the next process, and close the files that are open."""
+        with self.mutex:
+            self._history.save()
+            if self._evidence_lock is not None:
+                self._evidence_lock.close()
+            self._writer.close()
 
-    def __enter__(self) -> Repository:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -317,11 +384,20 @@ class Repository:
         self.close()
 
 
-def _blocked(
-    position: Position, parent: Generation | None, blocked: Blocked | None
-) -> Blocked | None:
-    if position.state != "BLOCKED" or position.resume_state is None:
-        return None
-    if blocked is not None:
-        return msgspec.structs.replace(blocked, resume_state=position.resume_state)
-    return None if parent is None else parent.blocked
+def _refuse_damaged(statuses: Sequence[RefStatus]) -> None:
+    damaged = {one.name: one.state for one in statuses if one.state in ("missing", "foreign")}
+    if damaged:
+        raise IntegrityError(
+            "refs contradict the log: "
+            + ", ".join(f"{name} is {state}" for name, state in damaged.items()),
+            kind="log_lost_head" if damaged.get("generation") == "foreign" else "bad_refs",
+            hint="verify says more; repair --accept-log-head accepts what the log says",
+            refs=damaged,
+        )
+
+
+def _in_words(status: RefStatus) -> str:
+    if status.expected is None:
+        return f"remove refs/{status.name} ({status.state}), which the head doesn't have"
+    verb = "move" if status.state == "lagging" else "set"
+    return f"{verb} refs/{status.name} ({status.state}) to {status.expected}"

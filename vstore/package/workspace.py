@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Final
+from typing import Final, Self
 
 from vstore.errors import ConflictError, InvalidError, NotFoundError, StorageError
 from vstore.objects.durable import REAL, DurableIO
@@ -270,7 +270,7 @@ class Workspace:
                 repository.close()
             self._repositories = {}
 
-    def __enter__(self) -> Workspace:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
