@@ -18,10 +18,10 @@ RULES: Final = (
         code="VS-EVD-001",
         slug="wrong-lineage",
         severity="error",
-        summary="an evidence index does not continue the one before it",
+        summary=("an evidence index does not continue the one before it"),
         hint=Hint(
-            "The chain of indices is broken, skips one or goes back.",
-            "Records of the indices before.",
+            ("The chain of indices is broken, skips one or goes back."),
+            ("Records of the indices before."),
             _DISTRUST,
         ),
     ),
@@ -29,9 +29,9 @@ RULES: Final = (
         code="VS-EVD-002",
         slug="wrong-sequence",
         severity="error",
-        summary="an evidence index has the wrong number",
+        summary=("an evidence index has the wrong number"),
         hint=Hint(
-            "Indices are numbered 1, 2, 3 without a gap.",
+            ("Indices are numbered 1, 2, 3 without a gap."),
             _OTHERS,
             _DISTRUST,
         ),
@@ -40,9 +40,9 @@ RULES: Final = (
         code="VS-EVD-003",
         slug="wrong-record-id",
         severity="error",
-        summary="a record has the wrong id",
+        summary=("a record has the wrong id"),
         hint=Hint(
-            "Record ids are given in order, E000001, E000002, without a gap and case-wide.",
+            ("Record ids are given in order, E000001, E000002, without a gap and case-wide."),
             _OTHERS,
             _DISTRUST,
         ),
@@ -51,9 +51,9 @@ RULES: Final = (
         code="VS-EVD-004",
         slug="wrong-next-id",
         severity="error",
-        summary="an evidence index announces the wrong next id",
+        summary=("an evidence index announces the wrong next id"),
         hint=Hint(
-            "The id that the next record would get is not the one after the last.",
+            ("The id that the next record would get is not the one after the last."),
             _OTHERS,
             _DISTRUST,
         ),
@@ -62,9 +62,9 @@ RULES: Final = (
         code="VS-EVD-005",
         slug="wrong-count",
         severity="error",
-        summary="an evidence index counts its records wrongly",
+        summary=("an evidence index counts its records wrongly"),
         hint=Hint(
-            "The count is not the number of records so far.",
+            ("The count is not the number of records so far."),
             _OTHERS,
             _DISTRUST,
         ),
@@ -73,9 +73,9 @@ RULES: Final = (
         code="VS-EVD-006",
         slug="wrong-distinct-atoms",
         severity="error",
-        summary="an evidence index counts the distinct observations wrongly",
+        summary=("an evidence index counts the distinct observations wrongly"),
         hint=Hint(
-            "The sum of what was new in all records is another one.",
+            ("The sum of what was new in all records is another one."),
             _OTHERS,
             _DISTRUST,
         ),
@@ -84,9 +84,9 @@ RULES: Final = (
         code="VS-EVD-007",
         slug="wrong-retained-bytes",
         severity="error",
-        summary="an evidence index gives a wrong sum of retained bytes",
+        summary=("an evidence index gives a wrong sum of retained bytes"),
         hint=Hint(
-            "The distinct documents kept for evidence have another total size.",
+            ("The distinct documents kept for evidence have another total size."),
             _OTHERS,
             _DISTRUST,
         ),
@@ -95,7 +95,7 @@ RULES: Final = (
         code="VS-EVD-008",
         slug="record-tree",
         severity="error",
-        summary="the tree over the records has another size or root",
+        summary=("the tree over the records has another size or root"),
         hint=Hint(
             (
                 "The index commits to all records so far; this commitment is false, "
@@ -109,7 +109,7 @@ RULES: Final = (
         code="VS-EVD-009",
         slug="wrong-payload",
         severity="error",
-        summary="the digest that makes a repeat recognisable is wrong",
+        summary=("the digest that makes a repeat recognisable is wrong"),
         hint=Hint(
             (
                 "A repeat of the same operation would not be recognised, or another "
@@ -123,7 +123,7 @@ RULES: Final = (
         code="VS-EVD-010",
         slug="operation-repeated",
         severity="error",
-        summary="an operation id was used twice in one analysis revision",
+        summary=("an operation id was used twice in one analysis revision"),
         hint=Hint(
             (
                 "One operation stores one batch; a second one under the same id can't "
@@ -135,11 +135,11 @@ RULES: Final = (
     ),
     Rule(
         code="VS-EVD-011",
-        slug="record-identity",
+        slug="wrong-identity",
         severity="error",
-        summary="a record does not belong to the batch that stores it",
+        summary=("a record or an index names another case, package, revision or operation"),
         hint=Hint(
-            "Its revision or operation is not the one of the index that adds it.",
+            ("It was made for something else than the batch that stores it."),
             _OTHERS,
             _DISTRUST,
         ),
@@ -148,7 +148,7 @@ RULES: Final = (
         code="VS-EVD-012",
         slug="origin-binding",
         severity="error",
-        summary="a record's origin does not yield it",
+        summary=("a record's origin does not yield it"),
         hint=Hint(
             (
                 "The request, the reply, the position in it and what the record says "
@@ -162,7 +162,7 @@ RULES: Final = (
         code="VS-EVD-013",
         slug="batch-incomplete",
         severity="error",
-        summary="the records of a batch are not the results of its reply",
+        summary=("the records of a batch are not the results of its reply"),
         hint=Hint(
             (
                 "Every result of a reply that found or sought something becomes "
@@ -176,7 +176,7 @@ RULES: Final = (
         code="VS-EVD-014",
         slug="request-binding",
         severity="error",
-        summary="a request is not bound to the generation before its evidence",
+        summary=("a request is not bound to the generation before its evidence"),
         hint=Hint(
             (
                 "A reply must have been asked of the package as it stood when the "
@@ -190,7 +190,7 @@ RULES: Final = (
         code="VS-EVD-015",
         slug="reply-inconsistent",
         severity="error",
-        summary="a reply contradicts its own request or contents",
+        summary=("a reply contradicts its own request or contents"),
         hint=Hint(
             (
                 "Its results don't answer the queries one by one, or its pages, "
@@ -204,7 +204,7 @@ RULES: Final = (
         code="VS-EVD-016",
         slug="content-not-normal",
         severity="error",
-        summary="a content is not in normal form",
+        summary=("a content is not in normal form"),
         hint=Hint(
             (
                 "Items are sorted, grouped and without repeats, and only an empty "
@@ -218,9 +218,9 @@ RULES: Final = (
         code="VS-EVD-017",
         slug="wrong-duplicate",
         severity="error",
-        summary="a record's duplicate marker is wrong",
+        summary=("a record's duplicate marker is wrong"),
         hint=Hint(
-            "It does not name the first record with the same content.",
+            ("It does not name the first record with the same content."),
             _OTHERS,
             _DISTRUST,
         ),
@@ -229,9 +229,9 @@ RULES: Final = (
         code="VS-EVD-018",
         slug="wrong-novel-atoms",
         severity="error",
-        summary="a record claims other observations as new than were new",
+        summary=("a record claims other observations as new than were new"),
         hint=Hint(
-            "What was seen in an earlier record of the case is never new again.",
+            ("What was seen in an earlier record of the case is never new again."),
             _OTHERS,
             _DISTRUST,
         ),
@@ -240,9 +240,9 @@ RULES: Final = (
         code="VS-EVD-019",
         slug="wrong-novelty-score",
         severity="error",
-        summary="a record has a wrong novelty score",
+        summary=("a record has a wrong novelty score"),
         hint=Hint(
-            "The score is the share of its items that were new, in whole percent, rounded down.",
+            ("The score is the share of its items that were new, in whole percent, rounded down."),
             _OTHERS,
             _DISTRUST,
         ),
@@ -251,7 +251,7 @@ RULES: Final = (
         code="VS-EVD-020",
         slug="missing-reservation",
         severity="error",
-        summary="a record has no reserved action",
+        summary=("a record has no reserved action"),
         hint=Hint(
             (
                 "When it was stored, no open reservation of that hypothesis had this "
@@ -265,9 +265,9 @@ RULES: Final = (
         code="VS-EVD-021",
         slug="action-repeated",
         severity="error",
-        summary="an action has more than one record",
+        summary=("an action has more than one record"),
         hint=Hint(
-            "An action brings at most one record in its life.",
+            ("An action brings at most one record in its life."),
             _OTHERS,
             _DISTRUST,
         ),
@@ -276,46 +276,32 @@ RULES: Final = (
         code="VS-EVD-022",
         slug="forged-reply",
         severity="error",
-        summary="a reply is not what the pinned inputs yield",
+        summary=("a reply is not what the pinned inputs yield"),
         hint=Hint(
-            "The same question, asked again of the same snapshots, has another answer.",
-            "Replies to other requests were recomputed on their own.",
-            "Believe the pinned inputs, not this reply; and find out what wrote it.",
+            ("The same question, asked again of the same snapshots, has another answer."),
+            ("Replies to other requests were recomputed on their own."),
+            ("Believe the pinned inputs, not this reply; and find out what wrote it."),
         ),
     ),
     Rule(
         code="VS-EVD-023",
-        slug="wrong-state",
-        severity="error",
-        summary="evidence was stored in a state that does not allow it",
-        hint=Hint(
-            (
-                "Evidence is stored while hypotheses are generated or investigated, "
-                "with an initialised budget."
-            ),
-            _OTHERS,
-            _DISTRUST,
-        ),
-    ),
-    Rule(
-        code="VS-EVD-024",
         slug="over-default-limits",
         severity="warning",
-        summary="the package holds more evidence than the default limits allow",
+        summary=("the package holds more evidence than the default limits allow"),
         hint=Hint(
             (
                 "Limits are settings of a service, not of the format; another service "
                 "may have wider ones."
             ),
-            "Everything.",
-            "Give your own service wider limits before you continue the case.",
+            ("Everything."),
+            ("Give your own service wider limits before you continue the case."),
         ),
     ),
     Rule(
-        code="VS-EVD-025",
+        code="VS-EVD-024",
         slug="snapshot-mismatch",
         severity="error",
-        summary="a content's scope or coverage is not the snapshot's",
+        summary=("a content's scope or coverage is not the snapshot's"),
         hint=Hint(
             (
                 "It says it was observed in a snapshot that the request did not ask, "

@@ -234,4 +234,16 @@ RULES: Final = (
             _DISTRUST,
         ),
     ),
+    Rule(
+        code="VS-HIS-020",
+        slug="reserved-name",
+        severity="error",
+        summary="an artifact bears a name that is reserved",
+        hint=Hint(
+            "Names such as generation or inputs mean something of their own, so the artifact "
+            "would be taken for it.",
+            "What other names lead to.",
+            _DISTRUST,
+        ),
+    ),
 )

@@ -1,0 +1,409 @@
+"""VS-EVD: indices and records, computed again from what they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from vstore.budget.facts import RecordFacts
+from vstore.errors import InvalidError, NotFoundError, UnsupportedError
+from vstore.evidence.documents import (
+    RULES,
+    EvidenceIndex,
+    EvidenceRecord,
+    FeedbackOrigin,
+    ToolOrigin,
+)
+from vstore.evidence.index import Draft, Publication, plan_publication
+from vstore.evidence.limits import EvidenceLimits
+from vstore.evidence.payload import tool_payload
+from vstore.evidence.state import EvidenceState
+from vstore.objects.canonical import to_value
+from vstore.objects.ids import ObjectId
+from vstore.objects.sealed import Sealed
+from vstore.tools.reply import ReplyEnvelope
+from vstore.tools.request import ToolRequest, operation_of
+from vstore.verify.checks.difference import first_difference
+from vstore.verify.checks.history import Step
+from vstore.verify.checks.objects import ObjectCheck
+from vstore.verify.checks.replies import ReplyCheck
+from vstore.verify.report import FindingCollector
+
+if TYPE_CHECKING:
+    from vstore.verify.checks.ledger import LedgerCheck
+
+__all__ = ["EvidenceCheck"]
+
+_RECORD: Final = {
+    "id": "VS-EVD-003",
+    "case_id": "VS-EVD-011",
+    "package_id": "VS-EVD-011",
+    "analysis_revision": "VS-EVD-011",
+    "operation_id": "VS-EVD-011",
+    "hypothesis_id": "VS-EVD-012",
+    "action_id": "VS-EVD-012",
+    "content": "VS-EVD-012",
+    "origin": "VS-EVD-012",
+    "duplicate_of": "VS-EVD-017",
+    "novel_atoms": "VS-EVD-018",
+    "novelty_score": "VS-EVD-019",
+}
+_INDEX: Final = {
+    "case_id": "VS-EVD-011",
+    "package_id": "VS-EVD-011",
+    "analysis_revision": "VS-EVD-011",
+    "operation_id": "VS-EVD-011",
+    "parent": "VS-EVD-001",
+    "sequence": "VS-EVD-002",
+    "records": "VS-EVD-003",
+    "next_id": "VS-EVD-004",
+    "count": "VS-EVD-005",
+    "distinct_atoms": "VS-EVD-006",
+    "retained_bytes": "VS-EVD-007",
+    "tree": "VS-EVD-008",
+    "payload": "VS-EVD-009",
+}
+
+
+class _Batch:
+    """What one index adds, and where it comes from, as stored."""
+
+    __slots__ = ("envelope", "index", "index_id", "records", "reply", "request", "request_id")
+
+    def __init__(
+        self,
+        index_id: ObjectId,
+        index: EvidenceIndex,
+        records: Sequence[Sealed[EvidenceRecord]],
+        request_id: ObjectId,
+        request: ToolRequest,
+        reply: ObjectId,
+        envelope: ReplyEnvelope,
+    ) -> None:
+        self.index_id = index_id
+        self.index = index
+        self.records = records
+        self.request_id = request_id
+        self.request = request
+        self.reply = reply
+        self.envelope = envelope
+
+
+class EvidenceCheck:
+    """Folds the evidence as generations add to it.
+
+    Args:
+        objects: Where documents are.
+        found: Takes the findings.
+        ledger: Knows which actions are reserved.
+        replies: Checks replies and contents.
+    """
+
+    def __init__(
+        self,
+        objects: ObjectCheck,
+        found: FindingCollector,
+        ledger: LedgerCheck,
+        replies: ReplyCheck,
+    ) -> None:
+        self._objects = objects
+        self._found = found
+        self._ledger = ledger
+        self._replies = replies
+        self.state: EvidenceState | None = None
+        #: Why the rest of the evidence is not checked, or None.
+        self.suspended: str | None = None
+        self._facts: dict[ObjectId, tuple[str, int, str, str, str, int]] = {}
+
+    def suspend(self, why: str) -> None:
+        """Check nothing of the evidence any more."""
+        self.suspended = why
+        self._found.skip(f"the evidence from there on: {why}")
+
+    def step(self, step: Step) -> None:
+        """Check the index that a generation adds."""
+        generation = step.generation
+        if self.state is None:
+            self.state = EvidenceState.empty(generation.case_id, generation.package_id)
+        head = generation.artifacts.get("evidence_index")
+        if self.suspended is not None or head == self.state.head:
+            return
+        if head is None:
+            self._found.add(
+                "VS-EVD-001",
+                f"{step.name} has no evidence index although there is evidence",
+                object=step.oid,
+                pointer="/artifacts",
+                expected=self.state.head,
+                affects=(step.name,),
+            )
+            self.suspend(f"{step.name} has no index")
+            return
+        batch = self._read(step, head)
+        if batch is None:
+            if self.suspended is None:
+                self.suspend(f"what {step.name} adds can't be read")
+            return
+        self._check_batch(step, batch)
+
+    def record_facts(self, record: ObjectId) -> RecordFacts:
+        """What the ledger needs to know of a record.
+
+        Raises:
+            NotFoundError: The index has no such record.
+        """
+        facts = self._facts.get(record)
+        if facts is None:
+            raise NotFoundError("the evidence index has no such record", kind="unknown_record")
+        record_id, revision, hypothesis_id, action_id, operation, score = facts
+        return RecordFacts(
+            record_id=record_id,
+            analysis_revision=revision,
+            hypothesis_id=hypothesis_id,
+            action_id=action_id,
+            operation=operation,
+            novelty_score=score,
+        )
+
+    # ---- reading
+
+    def _read(self, step: Step, head: ObjectId) -> _Batch | None:
+        lookup = self._objects.lookup
+        index = lookup(head, EvidenceIndex, step.oid, "/artifacts/evidence_index")
+        if index is None:
+            return None
+        if index.rules != RULES:
+            self._found.add(
+                "VS-VER-003",
+                "an evidence index follows rules that this version doesn't know",
+                object=head,
+                pointer="/rules",
+                actual=index.rules,
+            )
+            self.suspend("its rules are not known to this version")
+            return None
+        records: list[Sealed[EvidenceRecord]] = []
+        for position, one in enumerate(index.records):
+            record = lookup(one.object, EvidenceRecord, head, f"/records/{position}/object")
+            if record is None:
+                return None
+            records.append(Sealed(record, self._objects.encoded(one.object), one.object))
+        first = records[0]
+        origin = first.document.origin
+        if isinstance(origin, FeedbackOrigin):
+            self._found.add(
+                "VS-VER-003",
+                "a record comes from feedback, which this version can't judge",
+                object=first.id,
+                pointer="/origin",
+            )
+            self.suspend("feedback is not known to this version")
+            return None
+        request = lookup(origin.request, ToolRequest, first.id, "/origin/request")
+        envelope = lookup(origin.reply, ReplyEnvelope, first.id, "/origin/reply")
+        if request is None or envelope is None:
+            return None
+        return _Batch(head, index, records, origin.request, request, origin.reply, envelope)
+
+    # ---- checking
+
+    def _check_batch(self, step: Step, batch: _Batch) -> None:
+        state = self.state
+        assert state is not None
+        if not self._replies.check(
+            step, batch.request_id, batch.request, batch.reply, batch.envelope
+        ):
+            self.suspend(f"the reply that {step.name} stores can't be read")
+            return
+        drafts = self._drafts(batch)
+        if drafts is None or len(drafts) != len(batch.records):
+            self._found.add(
+                "VS-EVD-013",
+                f"{step.name} adds {len(batch.records)} records for a reply with "
+                f"{'other' if drafts is None else len(drafts)} results",
+                object=batch.index_id,
+                pointer="/records",
+                affects=tuple(f"record {one.document.id}" for one in batch.records),
+            )
+            self.suspend(f"the records of {step.name} are not those of its reply")
+            return
+        revision = step.generation.analysis_revision
+        self._check_operation(revision, batch)
+        self._check_reservations(revision, batch, drafts)
+        try:
+            planned = plan_publication(
+                state,
+                revision=revision,
+                operation_id=batch.index.operation_id,
+                payload=tool_payload(batch.request, batch.envelope),
+                drafts=drafts,
+                source_bytes=self._objects.table.size(batch.request_id)
+                + self._objects.table.size(batch.reply),
+                stored_records=batch.records,
+            )
+        except (InvalidError, UnsupportedError) as error:
+            self._found.add(
+                "VS-EVD-016",
+                f"the contents of {step.name} have no atoms: {error.message}",
+                object=batch.index_id,
+            )
+            self.suspend(f"the contents of {step.name} have no atoms")
+            return
+        self._compare(batch, planned)
+        for draft, assessed, record in zip(drafts, planned.assessed, batch.records, strict=True):
+            self._facts[record.id] = (
+                assessed.record_id,
+                revision,
+                draft.hypothesis_id,
+                draft.action_id,
+                self._operation(batch, draft),
+                assessed.novelty_score,
+            )
+        state.apply(
+            planned,
+            records=batch.records,
+            index=Sealed(batch.index, self._objects.encoded(batch.index_id), batch.index_id),
+        )
+
+    def _drafts(self, batch: _Batch) -> list[Draft] | None:
+        drafts: list[Draft] = []
+        queries = batch.request.queries
+        for position, result in enumerate(batch.envelope.results):
+            if result.content is None:
+                continue
+            content = self._replies.content(result.content)
+            if content is None or position >= len(queries):
+                return None
+            query = queries[position]
+            drafts.append(
+                Draft(
+                    hypothesis_id=query.hypothesis_id,
+                    action_id=query.action_id,
+                    content=content,
+                    origin=ToolOrigin(
+                        request=batch.request_id, reply=batch.reply, position=position
+                    ),
+                )
+            )
+        return drafts
+
+    def _operation(self, batch: _Batch, draft: Draft) -> str:
+        assert isinstance(draft.origin, ToolOrigin)
+        return operation_of(batch.request.queries[draft.origin.position].arguments)
+
+    def _check_operation(self, revision: int, batch: _Batch) -> None:
+        assert self.state is not None
+        if self.state.operations.get((revision, batch.index.operation_id)) is not None:
+            self._found.add(
+                "VS-EVD-010",
+                "the operation of this index was stored before",
+                object=batch.index_id,
+                pointer="/operation_id",
+                actual=batch.index.operation_id,
+            )
+
+    def _check_reservations(self, revision: int, batch: _Batch, drafts: Sequence[Draft]) -> None:
+        assert self.state is not None
+        taken: set[str] = set()
+        for draft, record in zip(drafts, batch.records, strict=True):
+            name = f"record {record.document.id}"
+            if draft.action_id in taken or self.state.recorded(revision, draft.action_id):
+                self._found.add(
+                    "VS-EVD-021",
+                    f"{name} is not the first record of action {draft.action_id}",
+                    object=record.id,
+                    pointer="/action_id",
+                    affects=(name,),
+                )
+            taken.add(draft.action_id)
+            if self._ledger.suspended is not None:
+                self._found.skip("reservations of later records: the ledger can't be followed")
+                continue
+            action = self._ledger.open_action(revision, draft.action_id)
+            operation = self._operation(batch, draft)
+            if (
+                action is None
+                or action.hypothesis_id != draft.hypothesis_id
+                or action.operation != operation
+                or action.is_recorded
+            ):
+                self._found.add(
+                    "VS-EVD-020",
+                    f"{name}: no open reservation of {draft.hypothesis_id} for action "
+                    f"{draft.action_id} and operation {operation}",
+                    object=record.id,
+                    pointer="/action_id",
+                    affects=(name,),
+                )
+
+    def _compare(self, batch: _Batch, planned: Publication) -> None:
+        for record, expected in zip(batch.records, planned.records, strict=True):
+            if record.id == expected.id:
+                continue
+            name = f"record {expected.document.id}"
+            for member, code in _RECORD.items():
+                self._differ(
+                    code,
+                    f"{name} differs from what its originals yield",
+                    record.id,
+                    member,
+                    getattr(expected.document, member),
+                    getattr(record.document, member),
+                    name,
+                )
+        if planned.index.id == batch.index_id:
+            return
+        for member, code in _INDEX.items():
+            self._differ(
+                code,
+                f"evidence index {planned.index.document.sequence} differs from what its "
+                "records yield",
+                batch.index_id,
+                member,
+                getattr(planned.index.document, member),
+                getattr(batch.index, member),
+                f"evidence index {planned.index.document.sequence}",
+            )
+
+    def _differ(
+        self,
+        code: str,
+        message: str,
+        oid: ObjectId,
+        member: str,
+        expected: object,
+        actual: object,
+        affected: str,
+    ) -> None:
+        if expected == actual:
+            return
+        pointer, one, other = first_difference(to_value(expected), to_value(actual), f"/{member}")
+        self._found.add(
+            code,
+            message,
+            object=oid,
+            pointer=pointer,
+            expected=one,
+            actual=other,
+            affects=(affected,),
+        )
+
+    # ---- the end
+
+    def finish(self) -> None:
+        """Warn where a service with default limits could not continue the case."""
+        state, limits = self.state, EvidenceLimits()
+        if state is None:
+            return
+        for name, value, limit in (
+            ("max_records", state.count, limits.max_records),
+            ("max_retained_bytes", state.retained_bytes, limits.max_retained_bytes),
+        ):
+            if value > limit:
+                self._found.add(
+                    "VS-EVD-023",
+                    f"{value} is more than the default {name} = {limit}",
+                    object=state.head,
+                    expected=limit,
+                    actual=value,
+                )

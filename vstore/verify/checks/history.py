@@ -1,0 +1,337 @@
+"""VS-HIS: the chain of generations, states by the lifecycle table, what is declared, refs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from vstore.errors import UnsupportedError, VStoreError
+from vstore.objects.frame import FrameSummary
+from vstore.objects.ids import ObjectId
+from vstore.objects.merkle import Frontier
+from vstore.objects.refs import GENERATION, BadRef, classify
+from vstore.package.documents import Generation, Hypotheses
+from vstore.package.lifecycle import RULES as LIFECYCLE
+from vstore.package.succession import declared_roots, expected_refs, faults
+from vstore.verify.checks.objects import ObjectCheck
+from vstore.verify.report import FindingCollector
+
+__all__ = ["KNOWN_ARTIFACTS", "HistoryCheck", "Step", "check_hypotheses"]
+
+#: Artifacts whose meaning this version judges.
+KNOWN_ARTIFACTS: Final = frozenset(
+    {"evidence_index", "budget_ledger", "budget_policy", "hypotheses"}
+)
+_CODES: Final = {
+    "artifact": "VS-HIS-020",
+    "blocked": "VS-HIS-006",
+    "declared": "VS-HIS-008",
+    "event": "VS-HIS-004",
+    "history": "VS-HIS-007",
+    "identity": "VS-HIS-003",
+    "member": "VS-HIS-009",
+    "number": "VS-HIS-002",
+    "parent": "VS-HIS-001",
+    "revision": "VS-HIS-005",
+    "snapshot": "VS-INP-006",
+    "state": "VS-HIS-004",
+}
+_REFS: Final = {"lagging": "VS-HIS-012", "missing": "VS-HIS-013", "foreign": "VS-HIS-014"}
+#: Members that events of this kind may change; to notice an event that changed nothing.
+_CHANGES: Final[dict[str, frozenset[str]]] = {
+    name: frozenset(member for rule in LIFECYCLE if rule.event == name for member in rule.changes)
+    for name in {rule.event for rule in LIFECYCLE}
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One generation and the one before it."""
+
+    oid: ObjectId
+    generation: Generation
+    parent_id: ObjectId | None
+    parent: Generation | None
+
+    @property
+    def name(self) -> str:
+        """How messages call it."""
+        return f"generation {self.generation.package_generation}"
+
+    def changed(self, artifact: str) -> ObjectId | None:
+        """The object that an artifact's name leads to since this generation, or None."""
+        oid = self.generation.artifacts.get(artifact)
+        if oid is None or (self.parent is not None and self.parent.artifacts.get(artifact) == oid):
+            return None
+        return oid
+
+
+class HistoryCheck:
+    """Checks how each generation follows the one before.
+
+    Args:
+        objects: Where documents are.
+        found: Takes the findings.
+        extends: A generation that must be part of the history, or None.
+    """
+
+    def __init__(
+        self, objects: ObjectCheck, found: FindingCollector, *, extends: ObjectId | None = None
+    ) -> None:
+        self._objects = objects
+        self._found = found
+        self._extends = extends
+        self._extended = extends is None
+        self._frontier = Frontier()
+        self.head: Step | None = None
+        self.count = 0
+
+    def step(self, frame: FrameSummary) -> Step | None:
+        """Check the generation that a frame publishes; None when it can't be read."""
+        oid = frame.generation
+        if oid is None:
+            return None
+        self._objects.reach(oid)
+        generation = self._objects.current.get(oid)
+        if not isinstance(generation, Generation):
+            flags = self._objects.table.flags(oid)
+            if flags is None or generation is not None:
+                self._found.add(
+                    "VS-HIS-019",
+                    "the frame publishes an object that it doesn't hold or that is no generation",
+                    object=oid,
+                )
+            return None
+        before = self.head
+        step = Step(
+            oid,
+            generation,
+            None if before is None else before.oid,
+            None if before is None else before.generation,
+        )
+        self._check(step, frame)
+        self._frontier.append(self._objects.encoded(oid))
+        self._extended = self._extended or oid == self._extends
+        self.head = step
+        self.count += 1
+        return step
+
+    def _check(self, step: Step, frame: FrameSummary) -> None:
+        child, found = step.generation, self._found
+        try:
+            wrong = faults(step.parent_id, step.parent, child)
+        except UnsupportedError as error:
+            found.add("VS-VER-003", error.message, object=step.oid, pointer="/events")
+            wrong = []
+        else:
+            self._check_traces(step)
+        replaced = {fault.pointer for fault in wrong if fault.kind == "snapshot"}
+        for fault in wrong:
+            if fault.kind == "member" and fault.pointer in replaced:
+                continue
+            code = _CODES[fault.kind]
+            if fault.kind == "member" and fault.pointer.startswith(("/inputs", "/snapshots")):
+                code = "VS-INP-005"
+            found.add(
+                code,
+                f"{step.name} does not follow from the one before",
+                object=step.oid,
+                pointer=fault.pointer,
+                expected=fault.expected,
+                actual=fault.actual,
+                affects=(step.name,),
+            )
+        if frame.parent != child.parent:
+            found.add(
+                "VS-HIS-019",
+                f"the frame of {step.name} continues another generation",
+                object=step.oid,
+                pointer="/parent",
+                expected=frame.parent,
+                actual=child.parent,
+            )
+        root = self._frontier.root()
+        if child.history.root != root:
+            found.add(
+                "VS-HIS-007",
+                f"{step.name} commits to another history",
+                object=step.oid,
+                pointer="/history/root",
+                expected=root,
+                actual=child.history.root,
+                affects=(step.name,),
+            )
+        if child.declared != declared_roots(step.parent, child) and not any(
+            fault.kind == "declared" for fault in wrong
+        ):
+            found.add(
+                "VS-HIS-008",
+                f"{step.name} declares other roots than it adds",
+                object=step.oid,
+                pointer="/declared",
+                affects=(step.name,),
+            )
+        self._check_artifacts(step)
+
+    def _check_traces(self, step: Step) -> None:
+        """Report events that say something happened of which there is no trace."""
+        child, parent = step.generation, step.parent
+        for position, event in enumerate(child.events):
+            members = _CHANGES.get(event.kind)
+            if not members or event.kind.startswith("reopen."):
+                continue
+            if parent is not None and not any(
+                _member(parent, one) != _member(child, one) for one in members
+            ):
+                self._found.add(
+                    "VS-HIS-009",
+                    f"{step.name} says that something happened, and nothing changed",
+                    object=step.oid,
+                    pointer=f"/events/{position}/kind",
+                    affects=(step.name,),
+                )
+
+    def _check_artifacts(self, step: Step) -> None:
+        artifacts = step.generation.artifacts
+        for name in artifacts.keys() - KNOWN_ARTIFACTS:
+            if step.changed(name) is not None:
+                self._found.add(
+                    "VS-HIS-011",
+                    f"{step.name} has an artifact that this version can't judge",
+                    object=step.oid,
+                    pointer=f"/artifacts/{name}",
+                )
+        if step.parent is None:
+            return
+        reopened = step.generation.analysis_revision > step.parent.analysis_revision
+        for name in sorted(step.parent.artifacts.keys() - artifacts.keys()):
+            if reopened and name == "hypotheses":
+                continue
+            self._found.add(
+                "VS-HIS-010",
+                f"{step.name} lacks an artifact that the one before had",
+                object=step.oid,
+                pointer=f"/artifacts/{name}",
+                expected=step.parent.artifacts[name],
+                affects=(step.name,),
+            )
+
+    # ---- the end
+
+    def finish(
+        self,
+        refs: Mapping[str, ObjectId | BadRef] | None,
+        *,
+        complete: bool,
+        expect: ObjectId | None,
+    ) -> None:
+        """Check refs and head against what was remembered elsewhere.
+
+        Args:
+            refs: What the ref files say; None where they can't be read.
+            complete: Whether all frames were read.
+            expect: What the head must be, or None.
+        """
+        head = self.head
+        if refs is not None and complete:
+            self._check_refs(refs)
+        elif not complete:
+            self._found.skip("refs: frames of the log were lost")
+        actual = None if head is None else head.oid
+        if expect is not None and actual != expect:
+            self._found.add(
+                "VS-HIS-016", "the head is another generation", expected=expect, actual=actual
+            )
+        if not self._extended:
+            self._found.add(
+                "VS-HIS-017",
+                "the generation to extend is not in the history",
+                expected=self._extends,
+                actual=actual,
+            )
+
+    def _check_refs(self, refs: Mapping[str, ObjectId | BadRef]) -> None:
+        head = self.head
+        expected = {} if head is None else expected_refs(head.oid, head.generation)
+        if refs == expected:
+            return
+        for name, state in classify(refs, expected, self._earlier()).items():
+            if state == "current":
+                continue
+            value = refs.get(name)
+            lost = name == GENERATION and state == "foreign" and not isinstance(value, BadRef)
+            self._found.add(
+                "VS-HIS-015" if lost else _REFS[state],
+                f"the ref {name} is {'of a generation that is not in the log' if lost else state}",
+                file=f"refs/{name}",
+                expected=expected.get(name),
+                actual=value.reason if isinstance(value, BadRef) else value,
+            )
+
+    def _earlier(self) -> Iterator[Mapping[str, ObjectId]]:
+        """All refs of each generation before the head, newest first."""
+        oid = None if self.head is None else self.head.generation.parent
+        for _ in range(self.count):
+            if oid is None:
+                return
+            try:
+                generation = self._objects.table.document(oid, Generation)
+            except VStoreError:
+                return
+            yield expected_refs(oid, generation)
+            oid = generation.parent
+
+
+def _member(generation: Generation, name: str) -> object:
+    if name.startswith("artifacts."):
+        return generation.artifacts.get(name[10:])
+    return getattr(generation, name)
+
+
+def check_hypotheses(
+    step: Step, objects: ObjectCheck, found: FindingCollector, accounts: Mapping[str, object]
+) -> None:
+    """Check the hypotheses that a generation sets.
+
+    Args:
+        step: The generation.
+        objects: Where documents are.
+        found: Takes the findings.
+        accounts: By hypothesis id, the accounts of the revision; empty while there are none.
+    """
+    oid = step.changed("hypotheses")
+    if oid is None:
+        return
+    document = objects.lookup(oid, Hypotheses, step.oid, "/artifacts/hypotheses")
+    if document is None:
+        return
+    generation = step.generation
+    for name in ("case_id", "package_id", "analysis_revision"):
+        expected, actual = getattr(generation, name), getattr(document, name)
+        if expected != actual:
+            found.add(
+                "VS-HIS-018",
+                f"the hypotheses of {step.name} were made for something else",
+                object=oid,
+                pointer=f"/{name}",
+                expected=expected,
+                actual=actual,
+            )
+    ids = [one.id for one in document.hypotheses]
+    if len(set(ids)) != len(ids):
+        found.add(
+            "VS-HIS-018",
+            f"the hypotheses of {step.name} name one twice",
+            object=oid,
+            pointer="/hypotheses",
+        )
+    missing = [name for name in accounts if name not in ids]
+    if missing:
+        found.add(
+            "VS-HIS-018",
+            f"the hypotheses of {step.name} lack one that has an account",
+            object=oid,
+            pointer="/hypotheses",
+            expected=", ".join(missing[:10]),
+        )

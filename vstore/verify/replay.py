@@ -1,0 +1,298 @@
+"""Verifying one package: one pass over its log, in order, with every check on the way.
+
+Memory grows with the number of objects and of observations, not with their size: a document
+is decoded once, when its frame comes, and forgotten with the frame (spec: verify).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
+
+from vstore.errors import IntegrityError, StorageError, UnsupportedError, VStoreError
+from vstore.objects.frame import FrameSummary, LargeEntry
+from vstore.objects.ids import ObjectId
+from vstore.objects.log import Damage
+from vstore.objects.refs import BadRef
+from vstore.verify.checks.container import (
+    check_end,
+    check_files,
+    check_format,
+    large_path,
+    open_log,
+    report_damage,
+    segment_path,
+)
+from vstore.verify.checks.evidence import EvidenceCheck
+from vstore.verify.checks.history import HistoryCheck, Step, check_hypotheses
+from vstore.verify.checks.inputs import InputCheck
+from vstore.verify.checks.large import check_large
+from vstore.verify.checks.ledger import LedgerCheck
+from vstore.verify.checks.objects import ObjectCheck
+from vstore.verify.checks.replies import ReplyCheck
+from vstore.verify.folder import FolderSource
+from vstore.verify.objects import ObjectTable
+from vstore.verify.report import Counts, FindingCollector, Report
+from vstore.verify.source import LogSource, PackageSource
+
+if TYPE_CHECKING:
+    from vstore.tools.router import Router
+
+T = TypeVar("T")
+
+__all__ = ["Replay", "verify_package", "verify_source"]
+
+
+def verify_package(
+    path: Path | str,
+    *,
+    recompute: bool = True,
+    router: Router | None = None,
+    expect: ObjectId | None = None,
+    extends: ObjectId | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Report:
+    """Verify the package in a folder; reads only, and takes no lock.
+
+    Args:
+        path: The package's folder.
+        recompute: Ask every stored request again and compare the answers. Without it the
+            report says that replies were not recomputed.
+        router: Answers them; one for source and database snapshots by default.
+        expect: What the head must be, or None.
+        extends: A generation that must be part of the history, or None.
+        clock: Seconds, for the report only; nothing rests on it.
+
+    Returns:
+        The report. A package's faults are findings, never exceptions.
+    """
+    return verify_source(
+        FolderSource(Path(path)),
+        str(path),
+        recompute=recompute,
+        router=router,
+        expect=expect,
+        extends=extends,
+        clock=clock,
+    )
+
+
+def verify_source(
+    source: PackageSource,
+    name: str,
+    *,
+    recompute: bool = True,
+    router: Router | None = None,
+    expect: ObjectId | None = None,
+    extends: ObjectId | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Report:
+    """As :func:`verify_package`, wherever the package is.
+
+    Args:
+        source: The package.
+        name: What the report calls it.
+        recompute, router, expect, extends, clock: As there.
+    """
+    began = clock()
+    if recompute and router is None:
+        from vstore.tools.router import Router
+
+        router = Router.default()
+    replay = Replay(source, router if recompute else None, expect=expect, extends=extends)
+    replay.run()
+    head = replay.history.head
+    found = replay.found
+    return Report(
+        path=name,
+        head=replay.last_generation,
+        case_id=None if head is None else head.generation.case_id,
+        package_id=None if head is None else head.generation.package_id,
+        findings=tuple(found.findings),
+        unlisted=found.unlisted,
+        by_severity={one: found.by_severity[one] for one in ("error", "warning", "note")},
+        incomplete=found.incomplete,
+        not_checked=tuple(found.not_checked),
+        counts=replay.counts(),
+        seconds=max(0.0, clock() - began),
+    )
+
+
+class Replay:
+    """One pass over one package.
+
+    Args:
+        source: The package.
+        router: Answers stored requests again; None to leave that out.
+        expect: What the head must be, or None.
+        extends: A generation that must be part of the history, or None.
+    """
+
+    def __init__(
+        self,
+        source: PackageSource,
+        router: Router | None,
+        *,
+        expect: ObjectId | None,
+        extends: ObjectId | None,
+    ) -> None:
+        self._source = source
+        self._expect = expect
+        self._recompute = router is not None
+        self._log: LogSource | None = None
+        self._frames: list[FrameSummary] = []
+        self._large: dict[str, LargeEntry] = {}
+        self._large_by_id: dict[ObjectId, LargeEntry] = {}
+        #: Why what builds on earlier frames is not checked any more, or None.
+        self._lost: str | None = None
+        #: What the last readable publication says the head is.
+        self.last_generation: ObjectId | None = None
+        self.found = FindingCollector(bundle=source.bundle)
+        self.table = ObjectTable(self._payload_of, self._open_large)
+        self.objects = ObjectCheck(self.table, self.found)
+        self.history = HistoryCheck(self.objects, self.found, extends=extends)
+        self.inputs = InputCheck(self.objects, self.found)
+        self.replies = ReplyCheck(self.objects, self.found, router)
+        self.ledger = LedgerCheck(self.objects, self.found)
+        self.evidence = EvidenceCheck(self.objects, self.found, self.ledger, self.replies)
+        self.ledger.attach(self.evidence)
+
+    def counts(self) -> Counts:
+        """What was read."""
+        state = self.evidence.state
+        return Counts(
+            generations=self.history.count,
+            records=0 if state is None else state.count,
+            entries=self.ledger.count,
+            objects=len(self.table),
+            bytes=self.objects.bytes,
+            recomputed=self.replies.recomputed,
+        )
+
+    def run(self) -> None:
+        """Check everything; faults become findings."""
+        if not self._recompute:
+            self.found.skip("replies were not recomputed from the pinned snapshots, as asked")
+        readable = self._guard("the format file", lambda: check_format(self._source, self.found))
+        if not readable:
+            return
+        refs = self._guard("refs", self._source.refs)
+        self._log = self._guard("the log", lambda: open_log(self._source, self.found))
+        if self._log is None:
+            self._guard("files", lambda: check_files(self._source, self.found, None))
+            return
+        try:
+            self._guard("frames", self._pass)
+            self._guard("the end", lambda: self._finish(refs))
+        finally:
+            self._log.close()
+
+    def _guard(self, what: str, check: Callable[[], T]) -> T | None:
+        """Run a check; whatever it doesn't expect becomes a finding, and others go on."""
+        try:
+            return check()
+        except VStoreError as error:
+            reason = f"{error.kind}: {error.message}"
+        except Exception as error:  # noqa: BLE001 - hostile bytes must never end a run
+            reason = type(error).__name__
+        self.found.add("VS-VER-001", f"the check of {what} was given up ({reason})")
+        return None
+
+    # ---- the pass
+
+    def _pass(self) -> None:
+        log = self._log
+        assert log is not None
+        for one in log.frames():
+            if isinstance(one, Damage):
+                report_damage(one, self.found)
+                if one.kind != "torn_bytes_changed":
+                    self._lose(f"the log is damaged in segment {one.segment}")
+                continue
+            self._take(log, one)
+        check_end(log, self.found)
+
+    def _take(self, log: LogSource, frame: FrameSummary) -> None:
+        number = len(self._frames)
+        self._frames.append(frame)
+        try:
+            payload = log.payload(frame)
+            large = list(frame.large())
+        except (IntegrityError, UnsupportedError, StorageError) as error:
+            codes = {IntegrityError: "VS-CON-010", UnsupportedError: "VS-CON-002"}
+            self.found.add(
+                codes.get(type(error), "VS-CON-015"),
+                error.message,
+                file=segment_path(frame.segment),
+                offset=frame.offset,
+            )
+            self._lose(f"frame {frame.sequence} can't be read")
+            return
+        self.objects.begin_frame()
+        self.table.keep(number, payload)
+        self.objects.take_frame(frame, number, payload)
+        for entry in large:
+            path = large_path(entry)
+            self._large[path] = entry
+            self._large_by_id[entry.oid] = entry
+            sound = entry.state == "present" and check_large(self._source, entry, self.found)
+            self.objects.take_large(entry, number, sound=sound)
+        if frame.generation is not None:
+            self.last_generation = frame.generation
+            if self._lost is None:
+                self._step(frame)
+
+    def _step(self, frame: FrameSummary) -> None:
+        step = self.history.step(frame)
+        if step is None:
+            self._lose(f"the generation of frame {frame.sequence} can't be read")
+            return
+        self._area("inputs", step, self.inputs)
+        self._area("evidence", step, self.evidence)
+        self._area("the ledger", step, self.ledger)
+        state = self.ledger.state
+        revision = step.generation.analysis_revision
+        accounts = {} if state is None or not state.is_initialised(revision) else state.accounts
+        self._guard(
+            "hypotheses", lambda: check_hypotheses(step, self.objects, self.found, accounts)
+        )
+
+    def _area(self, name: str, step: Step, check: InputCheck | EvidenceCheck | LedgerCheck) -> None:
+        before = self.found.by_code("VS-VER-001")
+        self._guard(f"{name} of {step.name}", lambda: check.step(step))
+        if self.found.by_code("VS-VER-001") > before:
+            check.suspend(f"a check was given up at {step.name}")
+
+    def _lose(self, why: str) -> None:
+        """Go on with objects alone: what builds on lost frames can't be judged."""
+        if self._lost is None:
+            self._lost = why
+            self.found.skip(
+                "history, inputs, evidence and ledger after "
+                f"{self.history.head.name if self.history.head else 'the beginning'}: {why}"
+            )
+
+    def _finish(self, refs: Mapping[str, ObjectId | BadRef] | None) -> None:
+        complete = self._lost is None
+        whole = complete and all(
+            check.suspended is None for check in (self.inputs, self.evidence, self.ledger)
+        )
+        self._guard("references", lambda: self.objects.finish(complete=complete, whole=whole))
+        self._guard("evidence", self.evidence.finish)
+        self._guard(
+            "refs", lambda: self.history.finish(refs, complete=complete, expect=self._expect)
+        )
+        self._guard("files", lambda: check_files(self._source, self.found, self._large))
+        if self.history.count == 0 and complete:
+            self.found.add("VS-VER-002", "the package has no generation")
+
+    # ---- reading again
+
+    def _payload_of(self, number: int) -> bytes:
+        assert self._log is not None
+        return self._log.payload(self._frames[number])
+
+    def _open_large(self, oid: ObjectId) -> BinaryIO:
+        return self._source.open_large(self._large_by_id[oid])

@@ -1,0 +1,146 @@
+"""What the verifier needs of a package: frames and files, wherever they are.
+
+A directory is one implementation; a bundle, verified in place, is another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO, Literal, NamedTuple, Protocol
+
+from vstore.objects.frame import FrameSummary, LargeEntry
+from vstore.objects.ids import ObjectId
+from vstore.objects.log import Damage
+from vstore.objects.refs import BadRef
+
+__all__ = ["LogSource", "PackageFile", "PackageSource", "Torn"]
+
+
+class PackageFile(NamedTuple):
+    """One name in a package.
+
+    ``path`` is relative, with ``/``; names that are not UTF-8 hold surrogates as
+    ``os.fsdecode`` makes them. ``size`` is in bytes and only means something for files.
+    """
+
+    path: str
+    kind: Literal["file", "folder", "special"]
+    size: int
+
+
+class Torn(NamedTuple):
+    """Bytes at the end of the log that are no frame."""
+
+    segment: int
+    offset: int
+    length: int
+
+
+class LogSource(Protocol):
+    """The frames of a package."""
+
+    #: Bytes behind the last frame, or None.
+    torn: Torn | None
+    #: The number of a segment that was begun and has no valid header yet, or None.
+    residue: int | None
+
+    def frames(self) -> Iterator[FrameSummary | Damage]:
+        """All frames in order, each checked against its digests, and all damage between.
+
+        Raises:
+            StorageError: A file can't be read.
+            UnsupportedError: A segment with features that this version doesn't know.
+        """
+        ...
+
+    def payload(self, frame: FrameSummary) -> bytes:
+        """The uncompressed objects of a frame.
+
+        Raises:
+            IntegrityError: Table or compressed bytes contradict the header.
+            UnsupportedError: Features that this version doesn't know.
+            StorageError: The file can't be read.
+        """
+        ...
+
+    def close(self) -> None:
+        """Close all files."""
+        ...
+
+
+class PackageSource(Protocol):
+    """One package, for reading."""
+
+    #: Whether this is a closed world: a bundle rather than a directory somebody works in.
+    bundle: bool
+
+    def entries(self) -> Iterator[PackageFile]:
+        """Everything in the package, folders before what is in them; links aren't followed.
+
+        Raises:
+            StorageError: A folder can't be read.
+        """
+        ...
+
+    def read(self, path: str, max_bytes: int) -> bytes | None:
+        """The bytes of a small file, at most ``max_bytes + 1`` of them; None: no such file.
+
+        Raises:
+            StorageError: It is no regular file, or can't be read.
+        """
+        ...
+
+    def open(self, path: str) -> BinaryIO:
+        """A stream over a file; the caller closes it.
+
+        Raises:
+            StorageError: No such file (``no_file``), no regular file, or it can't be read.
+        """
+        ...
+
+    def refs(self) -> dict[str, ObjectId | BadRef]:
+        """What the ref files say, by name.
+
+        Raises:
+            StorageError: A file can't be read, or there are too many.
+        """
+        ...
+
+    def large_chunks(self, entry: LargeEntry) -> Iterator[bytes]:
+        """The uncompressed bytes of a large object, piece by piece, sizes checked.
+
+        Raises:
+            IntegrityError: No file (``missing_large_object``), or not one zstd frame of the
+                sizes that the entry says.
+            StorageError: The file can't be read.
+        """
+        ...
+
+    def open_large(self, entry: LargeEntry) -> BinaryIO:
+        """A stream over a large object's uncompressed bytes; the caller closes it.
+
+        Raises:
+            IntegrityError, StorageError: While reading, as :meth:`large_chunks`.
+        """
+        ...
+
+    def check_format(self) -> None:
+        """Check the file that says which format the package has.
+
+        Raises:
+            NotFoundError: There is none: not a package.
+            UnsupportedError: Another format, or features that this version doesn't know.
+            IntegrityError: It is damaged.
+            StorageError: It can't be read.
+        """
+        ...
+
+    def log(self) -> LogSource:
+        """The frames.
+
+        Raises:
+            IntegrityError: No end of the log can be found.
+            UnsupportedError: A segment with features that this version doesn't know.
+            StorageError: A file can't be read.
+        """
+        ...
