@@ -38,8 +38,8 @@ from vstore.tools.request import (
     ToolQuery,
     operation_of,
 )
+from vstore.tools.source_cache import SourceCache
 from vstore.tools.source_search import LinesFound, read_lines, search_lines
-from vstore.tools.source_tree import FileCache
 
 __all__ = ["SourceAdapter"]
 
@@ -54,8 +54,8 @@ class SourceAdapter:
     contract = SOURCE_CONTRACT
     operations = frozenset({"source.list", "source.search", "source.read"})
 
-    def __init__(self, *, cache: FileCache | None = None) -> None:
-        self._cache = FileCache() if cache is None else cache
+    def __init__(self, *, cache: SourceCache | None = None) -> None:
+        self._cache = SourceCache() if cache is None else cache
 
     def answer(self, package: PinnedPackage, query: ToolQuery) -> ToolResult:
         """See :meth:`vstore.tools.adapter.Adapter.answer`."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 from vstore.tools.request import SourceSearch
-from vstore.tools.source_pattern import PatternError, rewrite
+from vstore.tools.source_pattern import PatternError, Rewritten, rewrite
 
 __all__ = ["Matcher", "compile_matcher", "is_searchable", "matching_lines"]
 
@@ -20,6 +20,11 @@ _RE2_MEMORY = 32 << 20
 
 class Matcher(Protocol):
     """Finds the first match in a block."""
+
+    @property
+    def required(self) -> list[bytes]:
+        """Literals that every matching line holds, in either case of ASCII letters."""
+        ...
 
     def prepare(self, block: bytes) -> bytes:
         """What to look at instead of the block; of the same length."""
@@ -33,6 +38,7 @@ class Matcher(Protocol):
 class _Literal:
     def __init__(self, needle: bytes) -> None:
         self._needle = needle
+        self.required = [needle]
 
     def prepare(self, block: bytes) -> bytes:
         return block
@@ -50,15 +56,17 @@ class _FoldedLiteral(_Literal):
 
 
 class _Expression:
-    def __init__(self, rewritten: bytes) -> None:
+    def __init__(self, rewritten: Rewritten) -> None:
         import re2
+
+        self.required = rewritten.required
 
         options = re2.Options()
         options.log_errors = False
         options.never_capture = True
         options.max_mem = _RE2_MEMORY
         try:
-            self._search: Any = re2.compile(rewritten, options).search
+            self._search: Any = re2.compile(rewritten.pattern, options).search
         except re2.error as error:
             raise PatternError("a pattern that RE2 doesn't accept") from error
         finally:

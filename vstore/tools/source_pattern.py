@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-__all__ = ["MAX_GROUP_DEPTH", "MAX_REPEAT", "MAX_WEIGHT", "PatternError", "rewrite"]
+__all__ = ["MAX_GROUP_DEPTH", "MAX_REPEAT", "MAX_WEIGHT", "PatternError", "Rewritten", "rewrite"]
 
 MAX_REPEAT: Final = 1000
 MAX_GROUP_DEPTH: Final = 100
@@ -62,24 +62,34 @@ class PatternError(ValueError):
     """A pattern outside the accepted syntax; the text says what, without quoting it."""
 
 
+class Rewritten(NamedTuple):
+    """A pattern, rewritten.
+
+    Attributes:
+        pattern: For RE2 over multi-line text, case-sensitive, in UTF-8 mode; it matches within
+            single lines only.
+        required: Literals that every matching line holds, in either case of ASCII letters.
+    """
+
+    pattern: bytes
+    required: list[bytes]
+
+
 class _Part(NamedTuple):
-    """A rewritten piece: its text, its weight, and the largest nested repeat count."""
+    """A rewritten piece: its text, weight, largest nested repeat count, and literal text."""
 
     text: str
     weight: int
     repeats: int
+    literal: str = ""
 
 
-def rewrite(pattern: str, *, ignore_case: bool = False) -> bytes:
+def rewrite(pattern: str, *, ignore_case: bool = False) -> Rewritten:
     """A pattern in the primitives that every RE2 release understands alike.
 
     Args:
         pattern: What was asked for, in the syntax above.
         ignore_case: Begin as if with ``(?i)``.
-
-    Returns:
-        An RE2 pattern for multi-line text, case-sensitive, UTF-8 mode, that matches within
-        single lines only.
 
     Raises:
         PatternError: The pattern is outside the syntax or too heavy.
@@ -88,7 +98,8 @@ def rewrite(pattern: str, *, ignore_case: bool = False) -> bytes:
     part = parser.alternation(0)
     if not parser.at_end():
         raise PatternError("an unexpected )")
-    return b"(?m)" + part.text.encode("ascii")
+    required = [literal.encode("utf-8") for literal in parser.required]
+    return Rewritten(b"(?m)" + part.text.encode("ascii"), required)
 
 
 class _Parser:
@@ -97,6 +108,7 @@ class _Parser:
         self._at = 0
         self._fold = fold
         self._names: set[str] = set()
+        self.required: list[str] = []
 
     def at_end(self) -> bool:
         return self._at >= len(self._text)
@@ -107,6 +119,7 @@ class _Parser:
             raise PatternError(f"groups nested deeper than {MAX_GROUP_DEPTH}")
         branches: list[str] = []
         pieces: list[str] = []
+        literals = [""]
         weight, repeats = 1, 1
         while not self.at_end() and self._text[self._at] != ")":
             if self._accept("|"):
@@ -116,11 +129,17 @@ class _Parser:
                 continue
             part = self._repeated(depth)
             pieces.append(part.text)
+            if part.literal:
+                literals[-1] += part.literal
+            elif part.text:
+                literals.append("")
             weight += part.weight
             repeats = max(repeats, part.repeats)
             if weight > MAX_WEIGHT:
                 raise PatternError(f"a pattern heavier than {MAX_WEIGHT}: lower its counts")
         branches.append("".join(pieces))
+        if depth == 0 and len(branches) == 1:
+            self.required = [literal for literal in literals if literal]
         return _Part("|".join(branches), weight, repeats)
 
     def _accept(self, text: str) -> bool:
@@ -243,11 +262,12 @@ class _Parser:
             if point > 127:
                 raise PatternError("ignoring case beyond ASCII, which depends on a Unicode version")
             if chr(point).isalpha():
-                return _class_part(_folded([(point, point)]))
-        if point > 127:
-            return _Part(_point(point), 4, 1)
+                part = _class_part(_folded([(point, point)]))
+                return part._replace(literal=chr(point))
         char = chr(point)
-        return _Part(char if char.isalnum() else _point(point), 1, 1)
+        if point > 127:
+            return _Part(_point(point), 4, 1, char)
+        return _Part(char if char.isalnum() else _point(point), 1, 1, char)
 
     def _escape(self) -> _Part | None:
         char = self._next()
@@ -277,7 +297,12 @@ class _Parser:
             if self._repetition() is not None:
                 raise PatternError(r"a repetition of \Q...\E; use a group")
             self._at = before
-        return _Part("".join(p.text for p in parts), sum(p.weight for p in parts), 1)
+        return _Part(
+            "".join(part.text for part in parts),
+            sum(part.weight for part in parts),
+            1,
+            "".join(part.literal for part in parts),
+        )
 
     def _escaped_point(self, char: str) -> int:
         if char in _SIMPLE:

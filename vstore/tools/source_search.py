@@ -19,9 +19,10 @@ from vstore.tools.items import SourceLine, line_text
 from vstore.tools.paging import PageFiller
 from vstore.tools.reply import Page, Truncation
 from vstore.tools.request import QueryLimits, SourceRead, SourceSearch
-from vstore.tools.source_matcher import Matcher, compile_matcher, is_searchable, matching_lines
+from vstore.tools.source_cache import SourceCache, TextFiles
+from vstore.tools.source_matcher import Matcher, compile_matcher, matching_lines
 from vstore.tools.source_pattern import PatternError
-from vstore.tools.source_tree import FileCache, find_file
+from vstore.tools.source_tree import find_file
 
 __all__ = ["LinesFound", "read_lines", "search_lines"]
 
@@ -40,7 +41,7 @@ def search_lines(
     root: ObjectId,
     question: SourceSearch,
     limits: QueryLimits,
-    cache: FileCache,
+    cache: SourceCache,
 ) -> LinesFound:
     """Lines that match, one hit for each; all of them are counted.
 
@@ -59,49 +60,56 @@ def search_lines(
         limits, offset=question.offset, limit=question.limit
     )
     stopped_by = None
-    scanned = skipped = 0
-    for file in selection.files:
-        scanned += file.entry.size
-        if scanned > limits.max_bytes_scanned:
-            stopped_by = "max_bytes_scanned"
-            break
-        found = cache.blocks(objects, file.entry.object, file.entry.size)
-        if not _search_file(file, found, matcher, filler):
-            skipped += 1
+    if selection.size <= limits.max_bytes_scanned:
+        texts = cache.texts(objects, root, question.under, selection)
+    else:
+        stopped_by = "max_bytes_scanned"
+        texts = _texts_within(objects, selection.files, limits.max_bytes_scanned, cache)
+    for file in cache.narrow(objects, root, texts, matcher.required):
+        _search_file(
+            file, cache.blocks(objects, file.entry.object, file.entry.size), matcher, filler
+        )
     return LinesFound(
         filler.items,
         filler.page(stopped=stopped_by is not None),
-        filler.truncation(stopped_by=stopped_by, skipped_files=skipped),
+        filler.truncation(stopped_by=stopped_by, skipped_files=texts.skipped),
     )
+
+
+def _texts_within(
+    objects: ObjectSource, files: Iterable[PathEntry], max_bytes: int, cache: SourceCache
+) -> TextFiles:
+    """The searchable ones of the first files that have at most so many bytes together."""
+    found: list[PathEntry] = []
+    scanned = skipped = 0
+    for file in files:
+        scanned += file.entry.size
+        if scanned > max_bytes:
+            break
+        if cache.is_text(objects, file):
+            found.append(file)
+        else:
+            skipped += 1
+    return TextFiles(found, skipped)
 
 
 def _search_file(
     file: PathEntry, found: Iterable[bytes], matcher: Matcher, filler: PageFiller[SourceLine]
-) -> bool:
-    """Offer the matching lines of one file; False if it is not searchable."""
-    # Hits wait until the file's last block has turned out to be text.
-    hits: list[tuple[int, bytes]] = []
-    wanted = filler.wanted
-    more = 0
+) -> None:
+    """Offer the matching lines of one file, and only count those past the page."""
     first_line = 1
     for block in found:
-        if not is_searchable(block):
-            return False
         spans = matching_lines(block, matcher)
         counted = 0
         for start, stop in spans:
-            if len(hits) == wanted:
-                more += 1 + sum(1 for _ in spans)
+            if not filler.wanted:
+                filler.count_only(1 + sum(1 for _ in spans))
                 break
             first_line += block.count(b"\n", counted, start)
             counted = start
-            hits.append((first_line, block[start:stop]))
-        if len(hits) < wanted:
+            filler.offer(partial(_line, file, first_line, block[start:stop]))
+        if filler.wanted:
             first_line += block.count(b"\n", counted)
-    for number, raw in hits:
-        filler.offer(partial(_line, file, number, raw))
-    filler.count_only(more)
-    return True
 
 
 def read_lines(
@@ -109,7 +117,7 @@ def read_lines(
     root: ObjectId,
     question: SourceRead,
     limits: QueryLimits,
-    cache: FileCache,
+    cache: SourceCache,
 ) -> tuple[LinesFound, SourceRead]:
     """The lines of a range that exist, and the question as it is normalised.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -13,17 +12,24 @@ from vstore.objects.text import Text, text_to_bytes
 from vstore.objects.tree import PathEntry, Tree, check_tree, walk
 from vstore.tools.adapter import QueryRefused
 
-__all__ = ["BLOCK_BYTES", "FileCache", "Selection", "blocks", "find_file", "select"]
+__all__ = ["BLOCK_BYTES", "Selection", "blocks", "find_file", "select"]
 
 #: Files up to this size are looked at whole; larger ones in blocks of whole lines.
 BLOCK_BYTES: Final = 8 << 20
 
 
 class Selection(NamedTuple):
-    """What a question is about: files in byte order of their paths, and links left out."""
+    """What a question is about.
+
+    Attributes:
+        files: Files in byte order of their paths.
+        links: Links among them, which are left out.
+        size: Bytes of all files.
+    """
 
     files: Sequence[PathEntry]
     links: int
+    size: int
 
 
 def path_bytes(path: Text) -> bytes:
@@ -64,13 +70,14 @@ def select(objects: ObjectSource, root: ObjectId, under: Text | None) -> Selecti
         return _all_below(objects, found.entry.object, found.path)
     if found.entry.kind == "link":
         raise QueryRefused("not_a_file", "the path is a link, and links are not followed")
-    return Selection([found], 0)
+    return Selection([found], 0, found.entry.size)
 
 
 def _all_below(objects: ObjectSource, tree: ObjectId, under: bytes) -> Selection:
     entries = list(walk(objects, tree, under=under))
     files = [entry for entry in entries if entry.entry.kind == "file"]
-    return Selection(files, len(entries) - len(files))
+    size = sum(file.entry.size for file in files)
+    return Selection(files, len(entries) - len(files), size)
 
 
 def _resolve(objects: ObjectSource, root: ObjectId, path: bytes) -> PathEntry:
@@ -115,51 +122,3 @@ def blocks(objects: ObjectSource, oid: ObjectId, size: int) -> Iterator[bytes]:
                 pending.append(chunk)
         if rest := b"".join(pending):
             yield rest
-
-
-class FileCache:
-    """Selections and small files kept between queries, by object id alone.
-
-    It holds what an object source gave, so it changes no answer; an adapter that lives for
-    many queries on one snapshot reads and unpacks each file once.
-
-    Args:
-        max_bytes: Bytes of files kept at the most, 0 or more.
-        max_selections: Lists of files kept at the most, 0 or more.
-    """
-
-    def __init__(self, *, max_bytes: int = 64 << 20, max_selections: int = 16) -> None:
-        self._max_bytes = max_bytes
-        self._max_selections = max_selections
-        self._bytes = 0
-        self._files: OrderedDict[ObjectId, bytes] = OrderedDict()
-        self._selections: OrderedDict[tuple[ObjectId, Text | None], Selection] = OrderedDict()
-
-    def select(self, objects: ObjectSource, root: ObjectId, under: Text | None) -> Selection:
-        """As :func:`select`."""
-        key = (root, under)
-        found = self._selections.get(key)
-        if found is None:
-            found = select(objects, root, under)
-            self._selections[key] = found
-            while len(self._selections) > self._max_selections:
-                self._selections.popitem(last=False)
-        else:
-            self._selections.move_to_end(key)
-        return found
-
-    def blocks(self, objects: ObjectSource, oid: ObjectId, size: int) -> Iterator[bytes]:
-        """As :func:`blocks`."""
-        if size > BLOCK_BYTES or size > self._max_bytes:
-            yield from blocks(objects, oid, size)
-            return
-        found = self._files.get(oid)
-        if found is None:
-            found = objects.get(oid)
-            self._files[oid] = found
-            self._bytes += len(found)
-            while self._bytes > self._max_bytes:
-                self._bytes -= len(self._files.popitem(last=False)[1])
-        else:
-            self._files.move_to_end(oid)
-        yield found

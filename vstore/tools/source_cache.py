@@ -1,0 +1,155 @@
+"""What a source adapter keeps between queries: lists of files, files, an index of words.
+
+Everything here is derived from objects by their ids, so it changes no answer, only its
+cost: an adapter that answers many queries on one snapshot reads, checks and unpacks each
+file once, and looks into few files for each query.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from vstore.objects.ids import ObjectId
+from vstore.objects.memory import ObjectSource
+from vstore.objects.text import Text
+from vstore.objects.tree import PathEntry
+from vstore.tools.source_index import WordIndex
+from vstore.tools.source_matcher import is_searchable
+from vstore.tools.source_tree import BLOCK_BYTES, Selection, blocks, select
+
+__all__ = ["SourceCache", "TextFiles"]
+
+#: Files of which it is remembered whether they are text.
+_MAX_VERDICTS: Final = 500_000
+
+
+class TextFiles(NamedTuple):
+    """The searchable files of a selection, and how many others it has."""
+
+    files: Sequence[PathEntry]
+    skipped: int
+
+
+class SourceCache:
+    """Derived facts about snapshots, within bounds.
+
+    Args:
+        max_bytes: Bytes of files kept at the most, 0 or more.
+        max_selections: Lists of files kept at the most, 1 or more.
+        max_indexed_bytes: Snapshots with more bytes get no index of words.
+        index_after: The index is built once this many times a snapshot's bytes were searched.
+    """
+
+    def __init__(
+        self,
+        *,
+        max_bytes: int = 64 << 20,
+        max_selections: int = 16,
+        max_indexed_bytes: int = 128 << 20,
+        index_after: int = 3,
+    ) -> None:
+        self._max_bytes = max_bytes
+        self._max_selections = max_selections
+        self._max_indexed_bytes = max_indexed_bytes
+        self._index_after = index_after
+        self._bytes = 0
+        self._files: OrderedDict[ObjectId, bytes] = OrderedDict()
+        self._text: dict[ObjectId, bool] = {}
+        self._selections: OrderedDict[tuple[ObjectId, Text | None], Selection] = OrderedDict()
+        self._texts: OrderedDict[tuple[ObjectId, Text | None], TextFiles] = OrderedDict()
+        self._searched: dict[ObjectId, int] = {}
+        self._index: tuple[ObjectId, WordIndex] | None = None
+
+    def select(self, objects: ObjectSource, root: ObjectId, under: Text | None) -> Selection:
+        """As :func:`~vstore.tools.source_tree.select`."""
+        key = (root, under)
+        found = self._selections.get(key)
+        if found is None:
+            found = self._selections[key] = select(objects, root, under)
+            if len(self._selections) > self._max_selections:
+                self._selections.popitem(last=False)
+        return found
+
+    def blocks(self, objects: ObjectSource, oid: ObjectId, size: int) -> Iterator[bytes]:
+        """As :func:`~vstore.tools.source_tree.blocks`."""
+        if size > BLOCK_BYTES or size > self._max_bytes:
+            yield from blocks(objects, oid, size)
+            return
+        found = self._files.get(oid)
+        if found is None:
+            found = self._files[oid] = objects.get(oid)
+            self._bytes += len(found)
+            while self._bytes > self._max_bytes:
+                self._bytes -= len(self._files.popitem(last=False)[1])
+        else:
+            self._files.move_to_end(oid)
+        yield found
+
+    def is_text(self, objects: ObjectSource, file: PathEntry) -> bool:
+        """Whether a file has neither NUL nor invalid UTF-8."""
+        oid, size = file.entry.object, file.entry.size
+        known = self._text.get(oid)
+        if known is None:
+            known = all(is_searchable(block) for block in self.blocks(objects, oid, size))
+            if len(self._text) >= _MAX_VERDICTS:
+                self._text.clear()
+            self._text[oid] = known
+            if not known and (dropped := self._files.pop(oid, None)) is not None:
+                self._bytes -= len(dropped)
+        return known
+
+    def texts(
+        self, objects: ObjectSource, root: ObjectId, under: Text | None, selection: Selection
+    ) -> TextFiles:
+        """The searchable files of a whole selection."""
+        key = (root, under)
+        found = self._texts.get(key)
+        if found is None:
+            files = [file for file in selection.files if self.is_text(objects, file)]
+            found = self._texts[key] = TextFiles(files, len(selection.files) - len(files))
+            if len(self._texts) > self._max_selections:
+                self._texts.popitem(last=False)
+        return found
+
+    def narrow(
+        self,
+        objects: ObjectSource,
+        root: ObjectId,
+        texts: TextFiles,
+        required: Sequence[bytes],
+    ) -> Sequence[PathEntry]:
+        """The files among ``texts`` that can hold all of these literals, in either case.
+
+        Args:
+            objects: Where the snapshot is.
+            root: The snapshot's tree.
+            texts: Searchable files of a selection of it.
+            required: Literals that a matching line must hold.
+        """
+        if not required:
+            return texts.files
+        index = self._word_index(objects, root, sum(file.entry.size for file in texts.files))
+        possible = None if index is None else index.files_with(required)
+        if possible is None:
+            return texts.files
+        return [file for file in texts.files if file.entry.object in possible]
+
+    def _word_index(
+        self, objects: ObjectSource, root: ObjectId, about_to_search: int
+    ) -> WordIndex | None:
+        if self._index is not None and self._index[0] == root:
+            return self._index[1]
+        searched = self._searched.get(root, 0)
+        whole = self.select(objects, root, None)
+        if whole.size > self._max_indexed_bytes or searched < self._index_after * whole.size:
+            self._searched[root] = searched + about_to_search
+            return None
+        index = WordIndex()
+        for file in self.texts(objects, root, None, whole).files:
+            index.add(file.entry.object, self.blocks(objects, file.entry.object, file.entry.size))
+        index.seal()
+        # One index at a time: it may be about as large as the text it is about.
+        self._index = (root, index)
+        return index
