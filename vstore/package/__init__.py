@@ -2,10 +2,51 @@
 
 =================  ==================================================================
 ``documents``      generations, events, snapshot descriptors, hypotheses
-``lifecycle``      the one table of states and transitions
+``lifecycle``      the one table of states and events
+``succession``     how a generation follows its parent; ``change``: making the next one
 ``pinned``         a generation pinned for reading
-``repository``     one package: reading its generations, publishing the next one
-``workspace``      a folder of packages, one per case; locks
-``inputs``         raw input
+``reader``         reading a package: history, names (``naming``), refs
+                   (``refs_policy``), unclaimed files (``unclaimed``)
+``tree_builder``   trees from paths in any order; ``folder``: a folder on disk, without
+                   what ``exclude`` leaves out
+``inputs``         raw input; ``hypotheses``: reading what was stated
+``history``        the Merkle tree over the generations
+``repository``     one package, for writing: publishing the next generation
+``case``           what a person does to a case, each one publication
+``workspace``      a folder of packages, one per case
+``limits``         operational limits; ``clock``: instants of events
 =================  ==================================================================
+
+Reading needs nothing that writes: ``repository``, ``case`` and ``workspace`` are loaded when
+one of them is used.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from vstore.package.case import Case
+    from vstore.package.pinned import PinnedPackage
+    from vstore.package.reader import PackageReader
+    from vstore.package.repository import Repository
+    from vstore.package.workspace import Workspace
+
+__all__ = ["Case", "PackageReader", "PinnedPackage", "Repository", "Workspace"]
+
+_MODULES = {
+    "Case": "case",
+    "PackageReader": "reader",
+    "PinnedPackage": "pinned",
+    "Repository": "repository",
+    "Workspace": "workspace",
+}
+
+
+def __getattr__(name: str) -> object:
+    module = _MODULES.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{module}"), name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from vstore.package.documents import Hypothesis
 __all__ = ["MAX_HYPOTHESES", "read_hypotheses"]
 
 MAX_HYPOTHESES = 100
+_MEMBER = re.compile(r"`\$\.([a-z_]+)")
 _MAX_BYTES = 4 * 1024 * 1024
 _DEFAULTS: dict[str, Any] = {"confidence": "open", "open_questions": []}
 
@@ -56,19 +58,21 @@ def _one(number: int, value: object) -> Hypothesis:
         value = msgspec.to_builtins(value)
     if not isinstance(value, Mapping):
         raise _invalid(f"hypothesis {number} is no object")
+    missing = [name for name in ("id", "statement") if name not in value]
+    if missing:
+        raise _invalid(f"hypothesis {number} lacks {' and '.join(missing)}")
+    if value.keys() - set(Hypothesis.__struct_fields__):
+        raise _invalid(
+            f"hypothesis {number} has a member that is none of "
+            f"{', '.join(Hypothesis.__struct_fields__)}"
+        )
     try:
         return msgspec.convert({**_DEFAULTS, **value}, Hypothesis)
     except (msgspec.ValidationError, TypeError, ValueError) as error:
-        at = str(error).rpartition("`$")[2].rstrip("`") if "`$" in str(error) else ""
-        raise _invalid(
-            f"hypothesis {number} is not valid" + (f" at {at}" if _plain(at) else "")
-        ) from error
-
-
-def _plain(pointer: str) -> bool:
-    return pointer in {f".{name}" for name in Hypothesis.__struct_fields__} or (
-        pointer == ".open_questions[...]"
-    )
+        # Only the names of known members are quoted, never what was stated.
+        at = _MEMBER.search(str(error))
+        where = f" at {at[1]}" if at and at[1] in Hypothesis.__struct_fields__ else ""
+        raise _invalid(f"hypothesis {number} is not valid{where}") from error
 
 
 def _invalid(message: str) -> InvalidError:

@@ -22,9 +22,6 @@ BUDGET = [
     "budget.void",
     "budget.fail",
 ]
-    f"budget.{name}"
-    for name in ["reserve", "record_evidence", "record_result", "settle", "void", "fail"]
-]
 EVIDENCE = ["evidence.tool_results", "evidence.feedback"]
 PINNING = ["source.add", "database.add"]
 # The whole table once more, by hand: state (and reason) to the events that are legal there.
