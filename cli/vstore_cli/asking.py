@@ -96,7 +96,7 @@ def ask(services: Services, hypothesis: str, action: str | None, arguments: Argu
     seen = None
     if record is not None:
         services.budget.record_evidence(case_id, package_id, hypothesis, action, record)
-        seen = observation(services.package().objects, record.object)
+        seen = observation(services.package().objects, record)
     accounts = read_accounts(services.package())
     costs = {} if accounts is None or accounts.policy is None else accounts.policy.costs
     return Answer(

@@ -72,24 +72,31 @@ def reserve(
     Example:
       vstore budget reserve H1 source.search
     """
+    from vstore.budget.documents import Reserve
     from vstore_cli.accounts import read_accounts
     from vstore_cli.asking import new_action_id
     from vstore_cli.services import open_services
 
     services = open_services(session)
     action = action or new_action_id(read_accounts(services.package()))
-    services.budget.reserve(
+    entry = services.budget.reserve(
         services.case_id, services.package_id, hypothesis, action, operation=operation
     )
-    accounts = read_accounts(services.package())
-    assert accounts is not None
-    made = next((one for one in accounts.open_actions if one.action == action), None)
+    event = entry.event
+    assert isinstance(event, Reserve)
     if as_json:
-        value = None if made is None else made.value()
-        session.terminal.json({"schema": "vstore-budget-reserve/1", "action": value})
+        session.terminal.json(
+            {
+                "schema": "vstore-budget-reserve/1",
+                "event": event,
+                "account": entry.accounts[0],
+            }
+        )
         return
-    cost = "" if made is None else f", cost {made.cost}"
-    session.terminal.print(f"reserved {action} for {hypothesis}: {operation}{cost}")
+    session.terminal.print(
+        f"reserved {action} for {hypothesis}: {operation}, cost {event.cost}, "
+        f"balance {entry.accounts[0].balance}"
+    )
 
 
 @command.command("void", short_help="Give back the credits of an action that never ran.")
@@ -182,18 +189,19 @@ def _close(session: Session, what: str, action: str, reason: str, *, as_json: bo
     services = open_services(session)
     hypothesis = find_action(read_accounts(services.package()), action)
     method = services.budget.void if what == "void" else services.budget.fail
-    method(services.case_id, services.package_id, hypothesis, action, reason=reason)
-    accounts = read_accounts(services.package())
-    assert accounts is not None
-    figures = [one for one in accounts.figures if one.hypothesis_id == hypothesis]
+    entry = method(services.case_id, services.package_id, hypothesis, action, reason=reason)
     if as_json:
         session.terminal.json(
-            {"schema": f"vstore-budget-{what}/1", "action_id": action, "account": figures[0]}
+            {
+                "schema": f"vstore-budget-{what}/1",
+                "event": entry.event,
+                "account": entry.accounts[0],
+            }
         )
         return
     done = "voided" if what == "void" else "failed"
     session.terminal.print(f"{done} {action} of {hypothesis}")
-    for line in account_lines(session.terminal, figures):
+    for line in account_lines(session.terminal, entry.accounts):
         session.terminal.print(line)
 
 

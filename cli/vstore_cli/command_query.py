@@ -36,42 +36,37 @@ def command() -> None:
     """
 
 
-def _common(one: F) -> F:
-    for decorate in (
-        pass_session,
-        actor_option,
-        package_option,
-        json_option,
-        click.option("--full", is_flag=True, help="Cut nothing when printing."),
-        click.option(
-            "--action",
-            metavar="ID",
-            help="Use this reservation; by default a new one is made.",
-        ),
-        click.option(
-            "--hypothesis", "-H", required=True, metavar="ID", help="On whose behalf, and cost."
-        ),
-    ):
-        one = decorate(one)
-    return one
+def _session_options(command: F) -> F:
+    return json_option(package_option(actor_option(pass_session(command))))  # type: ignore[return-value]
 
 
-def _paging(one: F) -> F:
-    for decorate in (
+def _common(command: F) -> F:
+    return click.option(
+        "--hypothesis", "-H", required=True, metavar="ID", help="On whose behalf, and cost."
+    )(
         click.option(
-            "--offset", type=click.IntRange(min=0), default=0, metavar="N", help="Skip N first."
-        ),
-        click.option(
-            "--limit",
-            type=click.IntRange(min=1),
-            default=100,
-            show_default=True,
-            metavar="N",
-            help="Return at most N.",
-        ),
-    ):
-        one = decorate(one)
-    return one
+            "--action", metavar="ID", help="Use this reservation; by default a new one is made."
+        )(
+            click.option("--full", is_flag=True, help="Cut nothing when printing.")(
+                _session_options(command)
+            )
+        )
+    )
+
+
+def _paging(command: F) -> F:
+    limit = click.option(
+        "--limit",
+        type=click.IntRange(min=1),
+        default=100,
+        show_default=True,
+        metavar="N",
+        help="Return at most N.",
+    )
+    offset = click.option(
+        "--offset", type=click.IntRange(min=0), default=0, metavar="N", help="Skip N first."
+    )
+    return limit(offset(command))
 
 
 _source = click.option(

@@ -17,7 +17,7 @@ __all__ = ["command"]
 
 @click.command("repair", short_help="Move refs forward to the last generation of the log.")
 @click.option("--accept-log-head", is_flag=True,
-              help="Assume that the log's last generation is the head, whatever refs say.")  # fmt: skip
+              help="Take the log's last generation as the head, whatever refs say.")  # fmt: skip
 @click.option("--dry-run", "-n", is_flag=True, help="Only say what would be done.")
 @json_option
 @package_option

@@ -34,7 +34,7 @@ def command(session: Session, action: str, score: int, reason: str, as_json: boo
     Example:
       vstore settle query-0003 --score 60 --reason "rowids are not copied"
     """
-    from vstore.budget.documents import LedgerEntry, Settle
+    from vstore.budget.documents import Settle
     from vstore_cli.accounts import read_accounts
     from vstore_cli.recording import record_if_answered
     from vstore_cli.services import find_action, open_services
@@ -44,7 +44,7 @@ def command(session: Session, action: str, score: int, reason: str, as_json: boo
     accounts = read_accounts(services.package())
     hypothesis = find_action(accounts, action)
     record_if_answered(services, accounts, action)
-    services.budget.settle(
+    entry = services.budget.settle(
         services.case_id,
         services.package_id,
         hypothesis,
@@ -52,9 +52,6 @@ def command(session: Session, action: str, score: int, reason: str, as_json: boo
         semantic_score=score,
         reason=reason,
     )
-    package = services.package()
-    entry = _settlement(package, action)
-    assert isinstance(entry, LedgerEntry)
     event = entry.event
     assert isinstance(event, Settle)
     if as_json:
@@ -63,7 +60,7 @@ def command(session: Session, action: str, score: int, reason: str, as_json: boo
                 "schema": "vstore-settle/1",
                 "event": event,
                 "account": entry.accounts[0],
-                "head": str(package.generation_id),
+                "head": str(services.package().generation_id),
             }
         )
         return
@@ -76,15 +73,3 @@ def command(session: Session, action: str, score: int, reason: str, as_json: boo
         terminal.print(line)
     if entry.accounts[0].status == "stopped":
         terminal.warning(f"the account of {hypothesis} is stopped: too little came of it")
-
-
-def _settlement(package: object, action: str) -> object:
-    from vstore.budget.documents import Settle
-    from vstore.package.pinned import PinnedPackage
-    from vstore_cli.happenings import ledger_entries
-
-    assert isinstance(package, PinnedPackage)
-    for _, entry in ledger_entries(package.objects, package.artifact("budget_ledger")):
-        if isinstance(entry.event, Settle) and entry.event.action_id == action:
-            return entry
-    raise AssertionError("a settlement that isn't in the ledger")

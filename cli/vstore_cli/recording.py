@@ -28,7 +28,7 @@ def record_if_answered(services: Services, accounts: Accounts | None, action: st
     for reference in services.evidence.snapshot(services.case_id, services.package_id).records:
         if reference.id == found.record:
             services.budget.record_evidence(
-                services.case_id, services.package_id, found.hypothesis, action, reference
+                services.case_id, services.package_id, found.hypothesis, action, reference.object
             )
             return found.record
     raise NotFoundError(f"no record {found.record}", kind="unknown_record")

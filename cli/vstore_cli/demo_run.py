@@ -1,0 +1,257 @@
+"""Playing the demo's investigation with the real services, and telling what happens."""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+import textwrap
+from pathlib import Path
+from typing import Final
+
+from vstore.budget.documents import Settle
+from vstore.budget.policy import EXAMPLE_POLICY
+from vstore.package.case import Case
+from vstore.package.inputs import input_file
+from vstore.package.workspace import Workspace
+from vstore.tools.router import Router
+from vstore_cli import demo_material, demo_script
+from vstore_cli.asking import ask
+from vstore_cli.command_log import entries
+from vstore_cli.command_verify import print_report
+from vstore_cli.context import Session
+from vstore_cli.demo_script import CASE, DATABASE, HYPOTHESES, QUESTIONS, SOURCE, Question
+from vstore_cli.errors import Refused
+from vstore_cli.log_lines import OnelineLayout
+from vstore_cli.services import Services, services_of
+from vstore_cli.show_accounts import account_lines
+from vstore_cli.show_answer import result_items
+from vstore_cli.show_document import truncation_text
+from vstore_cli.show_items import item_lines
+from vstore_cli.terminal import Terminal, cut, safe
+from vstore_cli.words import asked
+
+__all__ = ["run_demo"]
+
+_WIDTH: Final = 80
+_SHOWN_ITEMS: Final = 3
+_SHOWN_LOG: Final = 14
+
+
+def run_demo(session: Session, folder: Path, *, force: bool) -> int:
+    """Play the demo.
+
+    Args:
+        session: Where to print, and the clock.
+        folder: What to make; must not exist unless ``force`` moves it aside.
+        force: Move what is there aside.
+
+    Returns:
+        The exit code of the verification: 0.
+
+    Raises:
+        Refused: The folder exists, or the release isn't installed.
+    """
+    release = demo_material.find_release()
+    terminal = session.terminal
+    _make_folder(terminal, folder, force=force)
+    with tempfile.TemporaryDirectory() as scratch:
+        case = _pin(session, folder, release, Path(scratch))
+    services = services_of(
+        Workspace.of_package(case.repository.root, actor="demo", clock=session.clock),
+        Router.default(),
+    )
+    _state(terminal, services)
+    for question in QUESTIONS:
+        _ask(terminal, services, question)
+    _weigh(terminal, services)
+    _log(terminal, services)
+    code = _verify(terminal, case.repository.root)
+    _goodbye(terminal, case.repository.root)
+    return code
+
+
+def _make_folder(terminal: Terminal, folder: Path, *, force: bool) -> None:
+    if folder.is_symlink() or folder.exists():
+        free = _free(folder)
+        if not force:
+            raise Refused(
+                f"{folder} exists already",
+                kind="exists",
+                hint=f"vstore demo {shlex.quote(str(free))} takes another name; "
+                "vstore demo --force moves what is there aside",
+            )
+        folder.rename(free)
+        terminal.print(f"moved {safe(str(folder))} to {safe(str(free))}")
+    folder.mkdir(parents=True)
+
+
+def _free(folder: Path) -> Path:
+    number = 2
+    while (found := folder.with_name(f"{folder.name}-{number}")).exists():
+        number += 1
+    return found
+
+
+def _heading(terminal: Terminal, text: str) -> None:
+    terminal.print()
+    terminal.print(terminal.paint(text, "head"))
+
+
+def _wrapped(terminal: Terminal, text: str, indent: int = 2) -> None:
+    start = " " * indent
+    for line in textwrap.wrap(text, _WIDTH - 2, initial_indent=start, subsequent_indent=start):
+        terminal.print(line)
+
+
+def _pin(session: Session, folder: Path, release: list[tuple[str, Path]], scratch: Path) -> Case:
+    from vstore.tools.capture_database import capture_sqlite
+    from vstore.tools.capture_source import capture_source
+
+    terminal = session.terminal
+    terminal.print(terminal.paint("A real bug: sqlite-utils 3.35, issue 592", "head"))
+    report = folder / "report.txt"
+    demo_material.write_report(report)
+    _wrapped(terminal, " ".join(demo_script.REPORT.split("\n\n")[1].split()))
+
+    _heading(terminal, "1. Pin what there is")
+    database = folder / "catalogue.sqlite3"
+    searched = demo_material.rebuild_database(database)
+    demo_material.copy_release(release, scratch)
+    workspace = Workspace.create(folder, actor="demo", clock=session.clock)
+    workspace.init(CASE, files=[input_file(report)])
+    case = workspace.case(CASE)
+    label = f"sqlite-utils {demo_material.RELEASE}, installed"
+    covers = "the modules of the release as installed; no tests, no documents"
+    case.add_snapshot(
+        SOURCE,
+        "source",
+        lambda sink: capture_source(scratch, sink, name=SOURCE, label=label, statement=covers),
+    )
+    rebuilt = "rebuilt by the reproduction"
+    case.add_snapshot(
+        DATABASE,
+        "database",
+        lambda sink: capture_sqlite(database, sink, name=DATABASE, label=rebuilt),
+    )
+    terminal.print("  raw input  report.txt")
+    terminal.print(f"  source     {SOURCE}: the {len(release)} modules of the release")
+    terminal.print(f"  database   {DATABASE}: broken again by running the release")
+    terminal.print(f"             its search now: {searched[0]}")
+    return case
+
+
+def _state(terminal: Terminal, services: Services) -> None:
+    case = services.workspace.case(services.case_id)
+    _heading(terminal, "2. State hypotheses, grant each of them credits")
+    case.advance()
+    case.advance()
+    case.set_hypotheses(HYPOTHESES)
+    services.budget.initialise(services.case_id, services.package_id, EXAMPLE_POLICY)
+    case.advance()
+    for one in HYPOTHESES:
+        terminal.print(f"  {terminal.paint(one['id'], 'bold')}  {one['statement']}")
+    credits = EXAMPLE_POLICY.initial_credits
+    costs = EXAMPLE_POLICY.costs
+    terminal.print(
+        f"  {credits} credits each; a search costs {costs['source.search']}, "
+        f"a look at a schema {costs['database.schema']}; new evidence earns"
+    )
+    _heading(terminal, "3. Ask, keep what was observed, assess it")
+
+
+def _ask(terminal: Terminal, services: Services, question: Question) -> None:
+    answer = ask(services, question.hypothesis, None, question.arguments)
+    result, seen = answer.result, answer.observation
+    if seen is None:
+        failed = result.error
+        raise Refused(
+            f"a question of the demo was refused: {failed.kind if failed else result.status}",
+            kind="demo_refused",
+        )
+    terminal.print()
+    name = terminal.paint(question.hypothesis, "bold")
+    terminal.print(f"{name}  {terminal.paint(question.why, 'name')}")
+    terminal.print("    " + terminal.paint(cut(asked(question.arguments), _WIDTH - 4), "dim"))
+    items = result_items(result)
+    for line in item_lines(terminal, items[:_SHOWN_ITEMS], width=_WIDTH - 4, heading=True):
+        terminal.print("    " + line)
+    more = len(items) - _SHOWN_ITEMS
+    if more > 0:
+        left_out = truncation_text(result.truncated, "match")
+        terminal.print(f"    ... and {more} more" + (f"; {left_out}" if left_out else ""))
+    if not items:
+        terminal.print("    nothing found, which is evidence as well")
+    entry = services.budget.settle(
+        services.case_id,
+        services.package_id,
+        question.hypothesis,
+        answer.action,
+        semantic_score=question.score,
+        reason=question.reason,
+    )
+    event = entry.event
+    assert isinstance(event, Settle)
+    record = seen.record
+    new = f"{len(record.novel_atoms)} of {seen.returned} new" if seen.returned else "none"
+    terminal.print(
+        f"    {terminal.paint(record.id, 'good', 'bold')}  novelty {record.novelty_score}% "
+        f"({new})  cost {answer.cost}, reward {event.reward}, "
+        f"balance {entry.accounts[0].balance}"
+    )
+    terminal.print("    " + cut(f"assessed {event.semantic_score}: {question.reason}", _WIDTH - 4))
+
+
+def _weigh(terminal: Terminal, services: Services) -> None:
+    case = services.workspace.case(services.case_id)
+    case.set_hypotheses(
+        [one | {"confidence": demo_script.VERDICTS[one["id"]]} for one in HYPOTHESES]
+    )
+    _heading(terminal, "4. Where the hypotheses stand, and what is left of the credits")
+    for one in HYPOTHESES:
+        verdict = demo_script.VERDICTS[one["id"]]
+        terminal.print(f"  {one['id']}  {verdict:<12}  {one['statement']}")
+    terminal.print()
+    accounts = services.budget.snapshot(services.case_id, services.package_id).accounts
+    for line in account_lines(terminal, accounts):
+        terminal.print("  " + line)
+
+
+def _log(terminal: Terminal, services: Services) -> None:
+    reader = services.workspace.repository(services.case_id).reader
+    newest = services.package().number
+    _heading(terminal, f"5. The log: the newest {_SHOWN_LOG} of {newest} generations")
+    layout = OnelineLayout(terminal, newest, [one["id"] for one in HYPOTHESES], width=_WIDTH)
+    terminal.print(layout.heading())
+    for entry in entries(reader, "HEAD", _SHOWN_LOG):
+        for line in layout.lines(entry):
+            terminal.print(line)
+
+
+def _verify(terminal: Terminal, root: Path) -> int:
+    from vstore.verify import verify_package
+
+    _heading(terminal, "6. Verify: read every byte, ask every question again")
+    report = verify_package(_shown(root))
+    print_report(terminal, report)
+    return report.exit_code
+
+
+def _shown(root: Path) -> Path:
+    """The shortest way to write a path from here."""
+    here = Path.cwd()
+    return root.absolute().relative_to(here) if root.absolute().is_relative_to(here) else root
+
+
+def _goodbye(terminal: Terminal, root: Path) -> None:
+    where = shlex.quote(str(_shown(root)))
+    _heading(terminal, "The package is yours to explore")
+    for line in (
+        f"cd {where}",
+        "vstore log                          what happened, newest first",
+        "vstore show E000002                 the code that copies the rows",
+        "vstore show E000007                 the index: 1, 3, 4, ... 40",
+        "vstore budget show --policy         accounts, and what things cost",
+        'vstore query database.rows -H H3 articles -w "rowid = 36"',
+        "vstore verify",
+    ):
+        terminal.print("  " + line)
