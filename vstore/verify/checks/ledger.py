@@ -165,7 +165,7 @@ class LedgerCheck:
         if planned is None:
             self.suspend(f"entry {entry.sequence} can't have been made")
             return
-        self._note(entry)
+        self._note(oid, entry)
         expected = entry_of(state, planned)
         if expected.id != oid:
             self._compare(oid, expected.document, entry)
@@ -205,7 +205,7 @@ class LedgerCheck:
         )
         return None
 
-    def _note(self, entry: LedgerEntry) -> None:
+    def _note(self, oid: ObjectId, entry: LedgerEntry) -> None:
         """Remember which entries depend on which record."""
         event, state = entry.event, self.state
         assert state is not None
@@ -223,6 +223,7 @@ class LedgerCheck:
                     "VS-LED-012",
                     f"ledger entry {entry.sequence} rewards {event.reward} for action "
                     f"{event.action_id}, which has no evidence record",
+                    object=oid,
                     pointer="/event/reward",
                     actual=event.reward,
                 )
