@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from vstore.errors import IntegrityError, InvalidError, OperationConflict
 from vstore.evidence.documents import EvidenceIndex, EvidenceRecord, IndexedRecord
 from vstore.evidence.membership import GrowingSet, Table
+from vstore.evidence.record_id import record_id
 from vstore.objects.ids import Digest, ObjectId
 from vstore.objects.merkle import Frontier
 from vstore.objects.sealed import Sealed
@@ -188,3 +189,64 @@ class EvidenceState:
         self.count += len(indexed)
         self.distinct_atoms = publication.distinct_atoms
         self.retained_bytes = publication.retained_bytes
+
+    def adopt(
+        self, index: Sealed[EvidenceIndex], records: Sequence[Sealed[EvidenceRecord]]
+    ) -> None:
+        """Take in a publication as it is stored, without judging contents again.
+
+        For a writer that continues a package: it checks that the documents continue this
+        state, not that their atoms are right, which is the verifier's business.
+
+        Args:
+            index: The next index.
+            records: The records that it adds, in its order.
+
+        Raises:
+            IntegrityError: They don't continue this state (``bad_index``).
+        """
+        document = index.document
+        frontier = self.frontier.copy()
+        for record in records:
+            frontier.append(record.encoded)
+        indexed = tuple(document.records)
+        numbered = [
+            IndexedRecord(id=record_id(number), object=record.id)
+            for number, record in enumerate(records, self.count + 1)
+        ]
+        novel = sum(len(record.document.novel_atoms) for record in records)
+        if (
+            document.parent != self.head
+            or document.sequence != self.sequence + 1
+            or list(indexed) != numbered
+            or any(
+                one.id != record.document.id for one, record in zip(indexed, records, strict=True)
+            )
+            or document.count != self.count + len(records)
+            or document.distinct_atoms != self.distinct_atoms + novel
+            or (document.case_id, document.package_id) != (self.case_id, self.package_id)
+            or (document.tree.size, document.tree.root) != (frontier.size, frontier.root())
+        ):
+            raise IntegrityError(
+                f"evidence index {document.sequence} doesn't continue the one before it",
+                kind="bad_index",
+                hint="vstore verify says what is wrong",
+                sequence=document.sequence,
+            )
+        for record in records:
+            own = record.document
+            self.seen.update(own.novel_atoms)
+            if own.duplicate_of is None and self.contents.get(own.content) is None:
+                self.contents[own.content] = own.id
+            if self.actions.get((own.analysis_revision, own.action_id)) is None:
+                self.actions[own.analysis_revision, own.action_id] = own.id
+        self.operations[document.analysis_revision, document.operation_id] = Operation(
+            document.payload, index.id, indexed
+        )
+        self.frontier = frontier
+        self.head = index.id
+        self.head_bytes = index.size
+        self.sequence = document.sequence
+        self.count = document.count
+        self.distinct_atoms = document.distinct_atoms
+        self.retained_bytes = document.retained_bytes

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from vstore.objects.canonical import encode
+from vstore.objects.canonical import decode, encode
 from vstore.objects.document import Document
 from vstore.objects.ids import ObjectId, object_id
+from vstore.objects.memory import ObjectSource
 
-__all__ = ["Sealed", "seal"]
+__all__ = ["Sealed", "load", "seal"]
 
 D = TypeVar("D", bound=Document)
 
@@ -36,3 +37,14 @@ def seal(document: D) -> Sealed[D]:
     """
     encoded = encode(document)
     return Sealed(document, encoded, object_id(encoded))
+
+
+def load(objects: ObjectSource, oid: ObjectId, kind: type[D]) -> Sealed[D]:
+    """Read a document together with its bytes.
+
+    Raises:
+        NotFoundError, IntegrityError: It is absent or damaged.
+        InvalidError: Not a canonical document of this type.
+    """
+    encoded = objects.get(oid)
+    return Sealed(decode(encoded, kind), encoded, oid)

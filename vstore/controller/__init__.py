@@ -1,0 +1,17 @@
+"""The trusted services of a controller: I/O around the pure rules.
+
+==================  ==================================================================
+``evidence_store``  :class:`EvidenceStore`: recompute, then publish what tools answered
+``budget_manager``  :class:`BudgetManager`: reserve, record, settle
+``projection``      what a package's evidence and ledger come to, kept in step
+==================  ==================================================================
+
+No model output reaches ids, novelty, duplicates or budget (spec: evidence, budget).
+"""
+
+from __future__ import annotations
+
+from vstore.controller.budget_manager import BudgetManager, BudgetSnapshot
+from vstore.controller.evidence_store import EvidenceSnapshot, EvidenceStore, Saved
+
+__all__ = ["BudgetManager", "BudgetSnapshot", "EvidenceSnapshot", "EvidenceStore", "Saved"]

@@ -1,0 +1,398 @@
+"""Storing what tools answered, after recomputing it (spec: evidence)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from vstore.budget.ledger import find_reservation
+from vstore.controller.projection import Projection, projection_of
+from vstore.errors import (
+    ForgedReply,
+    InvalidError,
+    MissingReservation,
+    StaleGeneration,
+    StateError,
+    VStoreError,
+)
+from vstore.evidence.content import envelope
+from vstore.evidence.documents import EvidenceContent, IndexedRecord, ToolOrigin
+from vstore.evidence.index import Draft, Publication, check_actions, plan_publication
+from vstore.evidence.limits import EvidenceLimits, check_limits
+from vstore.evidence.payload import tool_payload
+from vstore.evidence.state import Operation
+from vstore.objects.canonical import decode, encode, to_value
+from vstore.objects.difference import first_difference
+from vstore.objects.ids import Digest, ObjectId
+from vstore.objects.plain_json import encode_value
+from vstore.objects.sealed import Sealed, seal
+from vstore.package.lifecycle import check
+from vstore.package.pinned import PinnedPackage
+from vstore.package.repository import Repository
+from vstore.package.workspace import Workspace, check_name
+from vstore.tools.reply import ReplyEnvelope, ToolReply
+from vstore.tools.request import ToolRequest, operation_of
+from vstore.tools.router import Router
+
+__all__ = ["EvidenceSnapshot", "EvidenceStore", "Saved"]
+
+_EVENT: Final = "evidence.tool_results"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saved:
+    """What a batch came to.
+
+    Attributes:
+        record_refs: Per position of the reply, the object id of its record; None for an
+            error result, which has none.
+        record_ids: Likewise, such as ``E000012``.
+        index_ref: The evidence index afterwards; None where the case has no evidence.
+        package: The head afterwards.
+        repeated: Whether the batch had been stored before, so that nothing was published.
+    """
+
+    record_refs: tuple[ObjectId | None, ...]
+    record_ids: tuple[str | None, ...]
+    index_ref: ObjectId | None
+    package: PinnedPackage
+    repeated: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceSnapshot:
+    """The evidence of a case.
+
+    Attributes:
+        index_ref: The latest index; None while there is no evidence.
+        records: Id and object id of every record, in the order of creation.
+        package: The generation that this is the evidence of.
+    """
+
+    index_ref: ObjectId | None
+    records: tuple[IndexedRecord, ...]
+    package: PinnedPackage
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """A request and the reply to it, as a caller gave them."""
+
+    request: Sealed[ToolRequest]
+    #: The reply as plain JSON, whatever it holds.
+    reply: Any
+    #: The reply split for storage; None where it is not even well-formed.
+    envelope: Sealed[ReplyEnvelope] | None
+    contents: list[Sealed[EvidenceContent] | None]
+    #: Empty where the reply isn't well-formed: equal to no payload that was ever stored.
+    payload: Digest
+
+
+class EvidenceStore:
+    """Publishes validated tool replies as evidence.
+
+    Args:
+        workspace: Where the cases are.
+        router: Recomputes replies; it must know the contracts that requests name.
+        limits: Operational limits.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        *,
+        router: Router,
+        limits: EvidenceLimits | None = None,
+    ) -> None:
+        self._workspace = workspace
+        self._router = router
+        self._limits = limits or EvidenceLimits()
+
+    def store_tool_results(
+        self,
+        case_id: str,
+        package_id: str,
+        operation_id: str,
+        request: ToolRequest,
+        reply: ToolReply | dict[str, Any],
+        *,
+        actor: str | None = None,
+    ) -> Saved:
+        """Publish one batch of results as evidence records, all of it or nothing.
+
+        The reply is believed in nothing: the router answers the request again on the current
+        generation, and the two must be equal byte for byte. A repeat of an operation with the
+        same payload returns what exists. A batch of errors only publishes nothing.
+
+        Args:
+            case_id: The case.
+            package_id: Its package.
+            operation_id: The caller's id for this batch, unique per analysis revision.
+            request: What was asked; each query names a hypothesis and a reserved action.
+            reply: What was answered, as the router gave it or as plain JSON.
+            actor: Who acts; the workspace's actor by default.
+
+        Raises:
+            OperationConflict: The operation id was used with another payload.
+            StateError: The case is in another state, or its budget isn't initialised.
+            InvalidError: The request is malformed, or of another case, package or revision.
+            StaleGeneration: Request or reply belong to an older generation: ask again.
+            MissingReservation: A query's action isn't reserved for it, has a record, or
+                stands in the batch twice.
+            ForgedReply: The reply isn't what the pinned inputs yield; ``pointer`` names the
+                first difference.
+            LimitExceeded: The batch as a whole passes a limit.
+            NotFoundError, ConflictError: No such case, or another package.
+            IntegrityError, UnsupportedError, StorageError: The package can't be read or
+                written.
+        """
+        check_name(operation_id, "operation")
+        batch = _batch(request, reply)
+        repository = self._workspace.repository(case_id, package_id)
+        with repository.evidence_lock():
+            package = repository.pinned()
+            projection = projection_of(repository, package)
+            with projection.mutex:
+                projection.follow(package)
+                known = projection.evidence.recognise(package.revision, operation_id, batch.payload)
+                if known is not None:
+                    return _repeated(repository, projection, package, known, batch)
+                self._check(projection, package, batch)
+                return self._publish(repository, projection, package, operation_id, batch, actor)
+
+    def snapshot(self, case_id: str, package_id: str) -> EvidenceSnapshot:
+        """Every record of the case, in the order of creation; legal in every state.
+
+        Args:
+            case_id: The case.
+            package_id: Its package.
+
+        Raises:
+            NotFoundError, ConflictError: No such case, or another package.
+            IntegrityError, InvalidError, UnsupportedError, StorageError: Not readable.
+        """
+        repository = self._workspace.repository(case_id, package_id)
+        package = repository.pinned()
+        projection = projection_of(repository, package)
+        with projection.mutex:
+            projection.follow(package)
+            return EvidenceSnapshot(
+                index_ref=projection.evidence.head,
+                records=tuple(projection.records),
+                package=package,
+            )
+
+    def _check(self, projection: Projection, package: PinnedPackage, batch: _Batch) -> None:
+        """Everything that must hold before a batch is planned, in the order of the spec."""
+        check(package.position, _EVENT)
+        if not projection.ledger.is_initialised(package.revision):
+            raise StateError(
+                f"revision {package.revision} has no budget yet",
+                kind="not_initialised",
+                hint="initialise the budget first",
+            )
+        request = batch.request.document
+        _check_identity(package, request)
+        _check_generation(package, request.generation, unknown_is_forged=False)
+        if isinstance(batch.reply, dict):
+            _check_generation(package, batch.reply.get("generation"), unknown_is_forged=True)
+        _check_reservations(projection, package.revision, request)
+        self._check_reply(package, batch)
+
+    def _check_reply(self, package: PinnedPackage, batch: _Batch) -> None:
+        recomputed = self._router.query(package, batch.request.document)
+        pointer = first_difference(to_value(recomputed), batch.reply)
+        if pointer is not None or batch.envelope is None:
+            raise ForgedReply(
+                f"the reply is not what the pinned inputs yield; it first differs at "
+                f"{pointer or 'its root'}",
+                hint="ask the router again and store its reply unchanged",
+                pointer=pointer or "",
+            )
+
+    def _publish(
+        self,
+        repository: Repository,
+        projection: Projection,
+        package: PinnedPackage,
+        operation_id: str,
+        batch: _Batch,
+        actor: str | None,
+    ) -> Saved:
+        split = batch.envelope
+        assert split is not None
+        drafts = _drafts(batch, split.id)
+        if not drafts:
+            none = (None,) * len(batch.contents)
+            return Saved(
+                record_refs=none,
+                record_ids=none,
+                index_ref=projection.evidence.head,
+                package=package,
+                repeated=False,
+            )
+        check_actions(projection.evidence, package.revision, drafts)
+        planned = plan_publication(
+            projection.evidence,
+            revision=package.revision,
+            operation_id=operation_id,
+            payload=batch.payload,
+            drafts=drafts,
+            source_bytes=batch.request.size + split.size,
+        )
+        check_limits(self._limits, planned, {"request": batch.request.size, "reply": split.size})
+        with repository.begin() as transaction:
+            for encoded in _objects(batch, split, planned):
+                transaction.put(encoded)
+            head = repository.publish(
+                transaction,
+                package,
+                events=[repository.event(_EVENT, operation_id=operation_id, actor=actor)],
+                artifacts={"evidence_index": planned.index.id},
+            )
+        projection.evidence.apply(planned)
+        projection.records.extend(planned.index.document.records)
+        refs, ids = _aligned(planned.index.document.records, batch)
+        return Saved(
+            record_refs=refs,
+            record_ids=ids,
+            index_ref=planned.index.id,
+            package=head,
+            repeated=False,
+        )
+
+
+def _batch(request: ToolRequest, reply: ToolReply | dict[str, Any]) -> _Batch:
+    encoded = encode(request)
+    sealed = seal(decode(encoded, ToolRequest))
+    value = to_value(reply) if isinstance(reply, ToolReply) else reply
+    try:
+        checked = decode(encode_value(value), ToolReply)
+        document, contents = envelope(checked.request, checked)
+    except InvalidError:
+        return _Batch(sealed, value, None, [], "")
+    split = seal(document)
+    return _Batch(sealed, value, split, contents, tool_payload(sealed.document, document))
+
+
+def _check_identity(package: PinnedPackage, request: ToolRequest) -> None:
+    for name, expected in (
+        ("case_id", package.case_id),
+        ("package_id", package.package_id),
+        ("analysis_revision", package.revision),
+    ):
+        if getattr(request, name) != expected:
+            raise InvalidError(
+                f"the request's {name} is not the package's",
+                kind="identity_mismatch",
+                hint="make the request from the package that it is about",
+                member=name,
+            )
+
+
+def _check_generation(
+    package: PinnedPackage, generation: object, *, unknown_is_forged: bool
+) -> None:
+    if generation == package.generation_id:
+        return
+    if isinstance(generation, str) and _is_earlier(package, generation):
+        raise StaleGeneration(
+            f"asked at an earlier generation than {package.number}, the current one",
+            hint="asking again is enough",
+            current=package.generation_id,
+        )
+    if not unknown_is_forged:
+        raise InvalidError(
+            "the request is bound to a generation that this package never had",
+            kind="unknown_generation",
+            hint="make the request from the package that it is about",
+        )
+
+
+def _is_earlier(package: PinnedPackage, generation: str) -> bool:
+    try:
+        oid = ObjectId.parse(generation)
+        from vstore.package.documents import Generation
+
+        document = package.objects.document(oid, Generation)
+    except VStoreError:
+        return False
+    return document.package_generation < package.number
+
+
+def _check_reservations(projection: Projection, revision: int, request: ToolRequest) -> None:
+    batch: set[str] = set()
+    for query in request.queries:
+        find_reservation(
+            projection.ledger,
+            revision,
+            query.hypothesis_id,
+            query.action_id,
+            operation_of(query.arguments),
+        )
+        if query.action_id in batch or projection.evidence.recorded(revision, query.action_id):
+            raise MissingReservation(
+                f"action {query.action_id} can have only one record",
+                kind="action_recorded",
+                hint="reserve another action for another query",
+                action_id=query.action_id,
+            )
+        batch.add(query.action_id)
+
+
+def _drafts(batch: _Batch, reply: ObjectId) -> list[Draft]:
+    return [
+        Draft(
+            hypothesis_id=query.hypothesis_id,
+            action_id=query.action_id,
+            content=content,
+            origin=ToolOrigin(request=batch.request.id, reply=reply, position=position),
+        )
+        for position, (query, content) in enumerate(
+            zip(batch.request.document.queries, batch.contents, strict=True)
+        )
+        if content is not None
+    ]
+
+
+def _objects(batch: _Batch, split: Sealed[ReplyEnvelope], planned: Publication) -> Sequence[bytes]:
+    """Everything that a publication adds, in the order of its making."""
+    return [
+        batch.request.encoded,
+        split.encoded,
+        *(one.encoded for one in batch.contents if one is not None),
+        *(one.encoded for one in planned.records),
+        planned.index.encoded,
+    ]
+
+
+def _aligned(
+    records: Sequence[IndexedRecord], batch: _Batch
+) -> tuple[tuple[ObjectId | None, ...], tuple[str | None, ...]]:
+    """Records in the positions of the reply; an error result has none."""
+    remaining = iter(records)
+    found = [None if content is None else next(remaining) for content in batch.contents]
+    return (
+        tuple(None if one is None else one.object for one in found),
+        tuple(None if one is None else one.id for one in found),
+    )
+
+
+def _repeated(
+    repository: Repository,
+    projection: Projection,
+    package: PinnedPackage,
+    known: Operation,
+    batch: _Batch,
+) -> Saved:
+    """Answer a repeat: first make sure that what it found is durable and well referred to."""
+    repository.confirm()
+    refs, ids = _aligned(known.records, batch)
+    return Saved(
+        record_refs=refs,
+        record_ids=ids,
+        index_ref=projection.evidence.head,
+        package=package,
+        repeated=True,
+    )

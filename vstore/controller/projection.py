@@ -1,0 +1,208 @@
+"""What a package's evidence and ledger come to, folded from its documents.
+
+A projection follows one package. It is derived: whatever it holds can be folded again from
+the log, and nothing is believed because a projection says so.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Final
+from weakref import WeakKeyDictionary
+
+from vstore.budget.commands import command_of
+from vstore.budget.documents import BudgetPolicy, LedgerEntry
+from vstore.budget.facts import RecordFacts
+from vstore.budget.ledger import Planned, plan
+from vstore.budget.state import LedgerState
+from vstore.errors import IntegrityError, NotFoundError, VStoreError
+from vstore.evidence.documents import EvidenceIndex, EvidenceRecord, IndexedRecord, ToolOrigin
+from vstore.evidence.state import EvidenceState
+from vstore.objects.ids import ObjectId
+from vstore.objects.memory import ObjectSource
+from vstore.objects.sealed import Sealed, load
+from vstore.package.pinned import PinnedPackage
+from vstore.package.repository import Repository
+from vstore.tools.request import ToolRequest, operation_of
+
+__all__ = ["PackageFacts", "Projection", "projection_of"]
+
+
+class PackageFacts:
+    """What the ledger's rules ask of the rest of a package.
+
+    Args:
+        evidence: The case's evidence so far.
+        objects: Where policies, records and requests are read; pending ones included.
+    """
+
+    def __init__(self, evidence: EvidenceState, objects: ObjectSource) -> None:
+        self._evidence = evidence
+        self._objects = objects
+
+    def policy(self, policy: ObjectId, /) -> BudgetPolicy:
+        """A stored policy; see :class:`vstore.budget.facts.Facts`."""
+        return self._objects.document(policy, BudgetPolicy)
+
+    def record(self, record: ObjectId, /) -> RecordFacts:
+        """A record that the evidence index holds; see :class:`vstore.budget.facts.Facts`.
+
+        Raises:
+            NotFoundError: No object of this id, or no record that the index holds.
+            IntegrityError, InvalidError: It is damaged.
+        """
+        document = self._objects.document(record, EvidenceRecord)
+        operation = self._evidence.operations.get(
+            (document.analysis_revision, document.operation_id)
+        )
+        indexed = IndexedRecord(id=document.id, object=record)
+        if operation is None or indexed not in operation.records:
+            raise NotFoundError(
+                f"the evidence index doesn't hold this record {document.id}",
+                kind="unknown_record",
+                hint="record what store_tool_results returned",
+                record=record,
+            )
+        origin = document.origin
+        if isinstance(origin, ToolOrigin):
+            request = self._objects.document(origin.request, ToolRequest)
+            name = operation_of(request.queries[origin.position].arguments)
+        else:
+            raise NotFoundError("a record of this origin has no operation", kind="unknown_record")
+        return RecordFacts(
+            record_id=document.id,
+            analysis_revision=document.analysis_revision,
+            hypothesis_id=document.hypothesis_id,
+            action_id=document.action_id,
+            operation=name,
+            novelty_score=document.novelty_score,
+        )
+
+    def recorded(self, revision: int, action_id: str, /) -> bool:
+        """Whether an evidence record exists for an action, bound in the ledger or not."""
+        return self._evidence.recorded(revision, action_id)
+
+    def submitted(self, revision: int, action_id: str, /) -> bool:
+        """Whether a test request was submitted for an action."""
+        del revision, action_id
+        return False  # There is no way to submit one yet.
+
+
+class Projection:
+    """The evidence and the ledger of one package at one generation.
+
+    Attributes:
+        mutex: Held by whoever changes the package through this process.
+        evidence: The fold of the evidence indices.
+        ledger: The fold of the ledger.
+        records: Every record, in the order of creation.
+    """
+
+    def __init__(self, case_id: str, package_id: str) -> None:
+        self.mutex = threading.RLock()
+        self.evidence = EvidenceState.empty(case_id, package_id)
+        self.ledger = LedgerState.empty(case_id, package_id)
+        self.records: list[IndexedRecord] = []
+
+    def follow(self, package: PinnedPackage) -> None:
+        """Fold in what was published since.
+
+        Args:
+            package: The head.
+
+        Raises:
+            IntegrityError: The package no longer leads to what was folded before, or its
+                documents contradict each other.
+            NotFoundError, InvalidError, UnsupportedError: A document can't be read.
+        """
+        self._follow_evidence(package)
+        self._follow_ledger(package)
+
+    def take_index(
+        self, index: Sealed[EvidenceIndex], records: list[Sealed[EvidenceRecord]]
+    ) -> None:
+        """Fold in one index and its records as they are stored.
+
+        Raises:
+            IntegrityError: They don't continue this state.
+        """
+        self.evidence.adopt(index, records)
+        self.records.extend(index.document.records)
+
+    def take_entry(self, entry: Sealed[LedgerEntry], planned: Planned) -> None:
+        """Fold in one ledger entry."""
+        self.ledger.commit(planned, entry.id)
+
+    def facts(self, objects: ObjectSource) -> PackageFacts:
+        """What the ledger's rules may ask, with objects read from here."""
+        return PackageFacts(self.evidence, objects)
+
+    def _follow_evidence(self, package: PinnedPackage) -> None:
+        objects = package.objects
+        pending: list[Sealed[EvidenceIndex]] = []
+        oid = package.artifact("evidence_index")
+        while oid != self.evidence.head:
+            if oid is None:
+                raise _not_continued("evidence index")
+            index = load(objects, oid, EvidenceIndex)
+            pending.append(index)
+            oid = index.document.parent
+        for index in reversed(pending):
+            records = [load(objects, one.object, EvidenceRecord) for one in index.document.records]
+            self.take_index(index, records)
+
+    def _follow_ledger(self, package: PinnedPackage) -> None:
+        objects = package.objects
+        pending: list[Sealed[LedgerEntry]] = []
+        oid = package.artifact("budget_ledger")
+        while oid != self.ledger.head:
+            if oid is None:
+                raise _not_continued("ledger")
+            entry = load(objects, oid, LedgerEntry)
+            pending.append(entry)
+            oid = entry.document.parent
+        facts = self.facts(objects)
+        for entry in reversed(pending):
+            self.take_entry(entry, _plan_stored(self.ledger, entry, facts))
+
+
+_PROJECTIONS: Final[WeakKeyDictionary[Repository, Projection]] = WeakKeyDictionary()
+_GUARD: Final = threading.Lock()
+
+
+def projection_of(repository: Repository, package: PinnedPackage) -> Projection:
+    """The projection that follows this repository, shared by the services of a process."""
+    with _GUARD:
+        found = _PROJECTIONS.get(repository)
+        if found is None:
+            found = _PROJECTIONS[repository] = Projection(package.case_id, package.package_id)
+        return found
+
+
+def _plan_stored(ledger: LedgerState, entry: Sealed[LedgerEntry], facts: PackageFacts) -> Planned:
+    """What a stored entry did; its command is planned again on the state before it."""
+    document = entry.document
+    try:
+        planned = plan(ledger, document.analysis_revision, command_of(document.event), facts)
+    except VStoreError as error:
+        raise _refused(document) from error
+    if not isinstance(planned, Planned) or planned.event != document.event:
+        raise _refused(document)
+    return planned
+
+
+def _refused(entry: LedgerEntry) -> IntegrityError:
+    return IntegrityError(
+        f"ledger entry {entry.sequence} records what the rules refuse",
+        kind="bad_ledger",
+        hint="vstore verify says what is wrong",
+        sequence=entry.sequence,
+    )
+
+
+def _not_continued(what: str) -> IntegrityError:
+    return IntegrityError(
+        f"the package's {what} no longer leads to what it held before",
+        kind="history_replaced",
+        hint="the package was replaced under a running process; start again and verify it",
+    )

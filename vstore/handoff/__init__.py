@@ -1,0 +1,1 @@
+"""Tests that somebody else performs: documents and pure rules (spec: handoff)."""
