@@ -29,8 +29,8 @@ __all__ = ["command", "entries"]
 def command(session: Session, start: str, number: int | None, oneline: bool, as_json: bool) -> None:
     """Show what happened, newest first, from REVISION (HEAD) on.
 
-    With --oneline: generation, id, revision, hypothesis, cost, new (novelty), earn
-    (reward, or credits given back in brackets), and what happened.
+    With --oneline: generation, id, revision, hypothesis, cost (set aside in brackets,
+    then spent), novelty, reward (given back in brackets), and what happened.
 
     \b
     Example:

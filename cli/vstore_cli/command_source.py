@@ -94,6 +94,7 @@ def add(
 
 def print_pinned(session: Session, package: PinnedPackage, name: str, *, as_json: bool) -> None:
     """Print what was pinned under a name."""
+    from vstore_cli.show_document import origin_text
     from vstore_cli.terminal import safe
     from vstore_cli.words import short
 
@@ -109,7 +110,7 @@ def print_pinned(session: Session, package: PinnedPackage, name: str, *, as_json
         )
         return
     terminal = session.terminal
-    origin = safe(f"{descriptor.origin.kind} {descriptor.origin.label}".strip())
+    origin = origin_text(descriptor.origin)
     terminal.print(
         f"pinned {descriptor.kind} {terminal.paint(name, 'bold')} ({origin}), content "
         + terminal.paint(short(descriptor.content), "id")

@@ -80,7 +80,8 @@ def _print(terminal: Terminal, package: PinnedPackage, accounts: Accounts | None
     def line(label: str, text: str) -> None:
         terminal.print(f"{label:<12} {text}")
 
-    line("case", terminal.paint(package.case_id, "bold") + f" (package {package.package_id})")
+    other = "" if package.package_id == package.case_id else f" (package {package.package_id})"
+    line("case", terminal.paint(package.case_id, "bold") + other)
     line(
         "head",
         f"generation {package.number}, "
@@ -127,7 +128,7 @@ def _print_hypotheses(
             ]
         )
     columns = [
-        Column(title="", style="bold"),
+        Column(title="hyp", style="bold"),
         Column(title="confidence"),
         Column(title="credits", right=True),
         Column(title="", style="warn"),

@@ -95,7 +95,15 @@ def print_report(terminal: Terminal, report: Report, *, quiet: bool = False) -> 
     """Print a report; ``quiet`` leaves only the verdict."""
     from vstore.verify.render import text_lines
 
-    lines = text_lines(report, width=min(terminal.width, 100))
+    width = min(terminal.width, 100)
+    lines = text_lines(report, width=width)
     for line in lines[-1:] if quiet else lines:
         styles = _STYLES.get(line.style, ())
-        terminal.print(terminal.paint(line.text, *styles) if styles else line.text)
+        for text in [line.text] if len(line.text) <= width else _wrap(line.text, width):
+            terminal.print(terminal.paint(text, *styles) if styles else text)
+
+
+def _wrap(text: str, width: int) -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(text, width, subsequent_indent="  ", break_long_words=False)

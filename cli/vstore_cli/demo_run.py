@@ -25,7 +25,7 @@ from vstore_cli.log_lines import OnelineLayout
 from vstore_cli.services import Services, services_of
 from vstore_cli.show_accounts import account_lines
 from vstore_cli.show_answer import result_items
-from vstore_cli.show_document import truncation_text
+from vstore_cli.show_document import NOUNS, found_text
 from vstore_cli.show_items import item_lines
 from vstore_cli.terminal import Terminal, cut, safe
 from vstore_cli.words import asked
@@ -33,7 +33,6 @@ from vstore_cli.words import asked
 __all__ = ["run_demo"]
 
 _WIDTH: Final = 80
-_SHOWN_ITEMS: Final = 3
 _SHOWN_LOG: Final = 14
 
 
@@ -150,10 +149,10 @@ def _state(terminal: Terminal, services: Services) -> None:
     case.advance()
     for one in HYPOTHESES:
         terminal.print(f"  {terminal.paint(one['id'], 'bold')}  {one['statement']}")
-    credits = EXAMPLE_POLICY.initial_credits
     costs = EXAMPLE_POLICY.costs
     terminal.print(
-        f"  {credits} credits each; a search costs {costs['source.search']}, "
+        f"  {EXAMPLE_POLICY.initial_credits} credits each; "
+        f"a search costs {costs['source.search']}, "
         f"a look at a schema {costs['database.schema']}; new evidence earns"
     )
     _heading(terminal, "3. Ask, keep what was observed, assess it")
@@ -173,14 +172,16 @@ def _ask(terminal: Terminal, services: Services, question: Question) -> None:
     terminal.print(f"{name}  {terminal.paint(question.why, 'name')}")
     terminal.print("    " + terminal.paint(cut(asked(question.arguments), _WIDTH - 4), "dim"))
     items = result_items(result)
-    for line in item_lines(terminal, items[:_SHOWN_ITEMS], width=_WIDTH - 4, heading=True):
+    shown = [items[at] for at in question.shown if at < len(items)]
+    for line in item_lines(terminal, shown, width=_WIDTH - 4, heading=True, dedent=True):
         terminal.print("    " + line)
-    more = len(items) - _SHOWN_ITEMS
-    if more > 0:
-        left_out = truncation_text(result.truncated, "match")
-        terminal.print(f"    ... and {more} more" + (f"; {left_out}" if left_out else ""))
+    noun = NOUNS.get(result.kind or "", "item")
+    found = found_text(len(items), noun, result.truncated)
     if not items:
-        terminal.print("    nothing found, which is evidence as well")
+        found += ", which is evidence as well"
+    elif len(shown) < len(items):
+        found += f", {len(shown)} of them above"
+    terminal.print(f"    {found}")
     entry = services.budget.settle(
         services.case_id,
         services.package_id,
@@ -192,7 +193,7 @@ def _ask(terminal: Terminal, services: Services, question: Question) -> None:
     event = entry.event
     assert isinstance(event, Settle)
     record = seen.record
-    new = f"{len(record.novel_atoms)} of {seen.returned} new" if seen.returned else "none"
+    new = f"{len(record.novel_atoms)} of {seen.returned} new" if seen.returned else "nothing new"
     terminal.print(
         f"    {terminal.paint(record.id, 'good', 'bold')}  novelty {record.novelty_score}% "
         f"({new})  cost {answer.cost}, reward {event.reward}, "
@@ -251,7 +252,7 @@ def _goodbye(terminal: Terminal, root: Path) -> None:
         "vstore show E000002                 the code that copies the rows",
         "vstore show E000007                 the index: 1, 3, 4, ... 40",
         "vstore budget show --policy         accounts, and what things cost",
-        'vstore query database.rows -H H3 articles -w "rowid = 36"',
+        "vstore query database.rows -H H3 articles -w \"slug prefix 'a02'\"",
         "vstore verify",
     ):
         terminal.print("  " + line)

@@ -72,6 +72,8 @@ class Question:
     arguments: Arguments
     score: int
     reason: str
+    #: Which of the items are shown, 0 for the first.
+    shown: tuple[int, ...] = (0, 1, 2)
 
 
 _DB: Final = "sqlite_utils/db.py"
@@ -90,6 +92,7 @@ QUESTIONS: Final = [
         arguments=SourceRead(source=SOURCE, path=_DB, start=1912, end=1940),
         score=90,
         reason="the copying INSERT lists columns only; rowid is not one of them",
+        shown=(5, 6, 7, 8),
     ),
     Question(
         hypothesis="H3",
@@ -97,6 +100,7 @@ QUESTIONS: Final = [
         arguments=SourceSearch(source=SOURCE, pattern="rowid", under=_DB, limit=20),
         score=50,
         reason="full-text search joins the index to the table by rowid",
+        shown=(15, 16, 18),
     ),
     Question(
         hypothesis="H1",
@@ -104,6 +108,7 @@ QUESTIONS: Final = [
         arguments=DatabaseSchema(database=DATABASE),
         score=50,
         reason="an FTS5 index with content=articles, and no trigger in sight",
+        shown=(0, 1),
     ),
     Question(
         hypothesis="H1",
@@ -125,6 +130,7 @@ QUESTIONS: Final = [
         arguments=DatabaseRows(database=DATABASE, table="articles_fts_docsize", limit=50),
         score=95,
         reason="36 entries, numbered 1, 3, 4, ... 40: not the table's numbers",
+        shown=(0, 1, 2, -1),
     ),
     Question(
         hypothesis="H1",
@@ -132,13 +138,15 @@ QUESTIONS: Final = [
         arguments=SourceSearch(source=SOURCE, pattern="INSERT INTO [{table}_fts]", under=_DB),
         score=40,
         reason="only the triggers and the first filling; seen before",
+        shown=(0, 1),
     ),
     Question(
         hypothesis="H1",
         why="Who makes the triggers?",
         arguments=SourceRead(source=SOURCE, path=_DB, start=2400, end=2445),
         score=60,
-        reason="enable_fts() alone; nothing was written since, so none was missed",
+        reason="enable_fts() alone; nothing was written since the rename",
+        shown=(0, 6, 7),
     ),
     Question(
         hypothesis="H2",
@@ -150,7 +158,8 @@ QUESTIONS: Final = [
             limit=50,
         ),
         score=40,
-        reason="a003 has rowid 2 here and 3 in the index; the rows were seen before",
+        reason="a003 has rowid 2, the index says 3; seen before",
+        shown=(0, 1),
     ),
     Question(
         hypothesis="H2",
@@ -163,5 +172,6 @@ QUESTIONS: Final = [
         ),
         score=70,
         reason="36 rows, all whole; the highest rowid is 36, in the index 40",
+        shown=(0, -1),
     ),
 ]

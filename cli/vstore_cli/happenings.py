@@ -35,17 +35,20 @@ __all__ = ["Entry", "Happening", "Observation", "entry_of", "ledger_entries", "o
 
 #: How far back the reservation of a settled action is looked for.
 _LOOK_BACK = 100
+_FEEDBACK = "confirmed test feedback"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Happening:
     """One thing that happened; texts are safe to print.
 
-    ``cost`` is what an action takes out of the balance or spends for good, in credits.
+    ``cost`` is what a reservation sets aside, and what a settlement or a failure spends.
     """
 
     kind: str
     what: str
+    #: The same for one line of the log; ``what`` where None.
+    brief: str | None = None
     hypothesis: str | None = None
     action: str | None = None
     record: str | None = None
@@ -127,7 +130,12 @@ class Observation:
     @property
     def question(self) -> str:
         """The question in words."""
-        return "confirmed test feedback" if self.arguments is None else asked(self.arguments)
+        return _FEEDBACK if self.arguments is None else asked(self.arguments)
+
+    @property
+    def brief(self) -> str:
+        """The question in few words."""
+        return _FEEDBACK if self.arguments is None else asked(self.arguments, brief=True)
 
 
 def observation(objects: ObjectSource, oid: ObjectId) -> Observation:
@@ -224,7 +232,8 @@ def _snapshots(
         if before.get(name) == oid:
             continue
         pinned = objects.document(oid, SnapshotDescriptor)
-        origin = safe(f"{pinned.origin.kind} {pinned.origin.label}".strip())
+        label = f": {pinned.origin.label}" if pinned.origin.label else ""
+        origin = safe(pinned.origin.kind + label)
         partial = ", partial" if pinned.coverage.kind == "partial" else ""
         found.append(
             Happening(
@@ -253,11 +262,11 @@ def _hypotheses(
         if old == one:
             continue
         if old is None:
-            what = f"stated {one.id}: {safe(one.statement)}"
+            what = f"stated: {safe(one.statement)}"
         elif old.confidence != one.confidence:
-            what = f"{one.id} is {one.confidence}"
+            what = f"{one.confidence} (was {old.confidence})"
         else:
-            what = f"reworded {one.id}"
+            what = "reworded"
         found.append(Happening(kind="hypotheses", what=what, hypothesis=one.id))
     return found or [Happening(kind="hypotheses", what="restated the hypotheses")]
 
@@ -277,6 +286,7 @@ def _records(
             Happening(
                 kind="evidence",
                 what=f"{record.id} {seen.question}{_novelty_note(seen)}",
+                brief=f"{record.id} {seen.brief}",
                 hypothesis=record.hypothesis_id,
                 action=record.action_id,
                 record=record.id,

@@ -69,6 +69,12 @@ def _when(at: str) -> str:
     return at.replace("T", " ").removesuffix("Z") + " UTC"
 
 
+def _cost(one: Happening) -> str:
+    if one.cost is None:
+        return ""
+    return f"({one.cost})" if one.kind == "budget.reserve" else str(one.cost)
+
+
 class OnelineLayout:
     """One aligned line for each thing that happened, what it was at the end.
 
@@ -116,10 +122,10 @@ class OnelineLayout:
                 self._join(
                     *place,
                     one.hypothesis or "",
-                    "" if one.cost is None else str(one.cost),
+                    _cost(one),
                     "" if one.novelty is None else f"{one.novelty}%",
                     reward if one.refund is None else f"({one.refund})",
-                    one.what,
+                    one.brief or one.what,
                     kind=one.kind,
                 )
             )

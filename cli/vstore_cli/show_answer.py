@@ -8,19 +8,11 @@ from typing import Any
 from vstore.tools.reply import ToolResult
 from vstore_cli.asking import Answer
 from vstore_cli.errors import REFUSED
-from vstore_cli.show_document import truncation_text
+from vstore_cli.show_document import NOUNS, found_text
 from vstore_cli.show_items import item_lines
 from vstore_cli.terminal import Terminal
-from vstore_cli.words import count
 
 __all__ = ["answer_lines", "print_answer", "result_items"]
-
-_NOUNS = {
-    "source_lines": "line",
-    "source_files": "file",
-    "database_rows": "row",
-    "database_schema": "object",
-}
 
 
 def result_items(result: ToolResult) -> list[Any]:
@@ -57,12 +49,10 @@ def answer_lines(
     result = answer.result
     items = result_items(result)
     lines = item_lines(terminal, items, full=full, width=width)
-    noun = _NOUNS.get(result.kind or "", "item")
-    found = count(len(items), noun) if items else "nothing found"
-    left_out = truncation_text(result.truncated, noun)
+    noun = NOUNS.get(result.kind or "", "item")
     if lines:
         lines.append("")
-    lines.append(found + (f"; {left_out}" if left_out else "") + _next_page(result))
+    lines.append(found_text(len(items), noun, result.truncated) + _next_page(result))
     seen = answer.observation
     if seen is None:
         return lines

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from vstore.budget.documents import BudgetPolicy, LedgerEntry
 from vstore.evidence.documents import EvidenceContent, EvidenceRecord, TestObservation
@@ -10,7 +10,7 @@ from vstore.objects.document import Document, schema_name
 from vstore.objects.ids import ObjectId
 from vstore.objects.text import text_to_bytes
 from vstore.objects.tree import Tree
-from vstore.package.documents import Generation, Hypotheses, SnapshotDescriptor
+from vstore.package.documents import Generation, Hypotheses, Origin, SnapshotDescriptor
 from vstore.tools.reply import Truncation
 from vstore_cli.show_items import item_lines
 from vstore_cli.terminal import Terminal, cut, safe
@@ -19,9 +19,9 @@ from vstore_cli.words import asked, count, short
 if TYPE_CHECKING:
     from vstore.package.reader import PackageReader
 
-__all__ = ["coverage_lines", "document_lines", "truncation_text"]
+__all__ = ["NOUNS", "document_lines", "found_text", "hypotheses_lines", "origin_text"]
 
-_NOUNS = {
+NOUNS = {
     "source_lines": "line",
     "source_files": "file",
     "database_rows": "row",
@@ -46,7 +46,9 @@ def document_lines(
         return _record(terminal, reader, oid, full=full)
     head = [f"{terminal.paint(schema_name(type(document)), 'bold')}  {terminal.paint(oid, 'id')}"]
     if isinstance(document, EvidenceContent):
-        return head + _content(terminal, document, full=full)
+        pairs = _coverage_pairs(document)
+        start = [*_pairs(pairs), ""] if pairs else [""]
+        return head + start + _content(terminal, document, full=full)
     if isinstance(document, Generation):
         return _generation(terminal, reader, oid, document)
     if isinstance(document, LedgerEntry):
@@ -100,57 +102,58 @@ def _record(terminal: Terminal, reader: PackageReader, oid: ObjectId, *, full: b
         ("revision", str(record.analysis_revision)),
         ("novelty", novelty),
         ("content", short(record.content)),
+        *_coverage_pairs(content),
     ]
     head = f"{terminal.paint('record ' + record.id, 'bold')}  {terminal.paint(oid, 'id')}"
-    return [head, *_pairs(pairs), *_content(terminal, content, full=full)]
+    return [head, *_pairs(pairs), "", *_content(terminal, content, full=full)]
 
 
 def _content(terminal: Terminal, content: EvidenceContent, *, full: bool) -> list[str]:
     from vstore.evidence.content import items
 
-    lines = coverage_lines(content)
+    lines: list[str] = []
     if content.sought is not None:
         lines.append(f"sought  {asked(content.sought)}")
     if content.observations is not None:
-        lines.append("")
         for one in content.observations:
             lines += [f"asked     {safe(one.asked)}", f"observed  {safe(one.observed)}"]
         return lines
     found = [one for one in items(content) if not isinstance(one, TestObservation)]
-    noun = _NOUNS.get(content.kind, "item")
-    left_out = truncation_text(content.truncated, noun)
-    lines += ["", count(len(found), noun) + (f"; {left_out}" if left_out else ""), ""]
-    return lines + item_lines(terminal, found, full=full)
-
-
-def coverage_lines(content: Any) -> list[str]:
-    """Which snapshot a content or a result comes from, and what that claims to hold."""
-    if content.scope is None or content.coverage is None:
-        return []
-    origin = content.scope.origin
-    text = f"{content.scope.name} ({origin.kind} {origin.label}".rstrip() + ")"
-    lines = _pairs(
-        [
-            ("snapshot", f"{safe(text)}, {short(content.scope.content)}"),
-            ("coverage", content.coverage.kind),
-        ]
-    )
-    if content.coverage.kind == "partial":
-        lines[-1] += f": {cut(safe(content.coverage.statement), 400)}"
+    noun = NOUNS.get(content.kind, "item")
+    lines.append(found_text(len(found), noun, content.truncated))
+    if found:
+        lines += ["", *item_lines(terminal, found, full=full)]
     return lines
 
 
-def truncation_text(truncated: Truncation | None, noun: str) -> str:
-    """What a query left out, in words; empty for nothing."""
-    if truncated is None:
-        return ""
-    parts = []
-    if truncated.limit is not None:
-        of = "" if truncated.total is None else f"of {count(truncated.total, noun)} in all, "
-        parts.append(f"{of}cut by {truncated.limit} {truncated.value:,}")
-    if truncated.skipped_files:
-        parts.append(f"{count(truncated.skipped_files, 'file')} skipped as no text")
-    return "; ".join(parts)
+def origin_text(origin: Origin) -> str:
+    """Where a snapshot was taken from, safe to print."""
+    return safe(origin.kind + (f": {origin.label}" if origin.label else ""))
+
+
+def _coverage_pairs(content: EvidenceContent) -> list[tuple[str, str]]:
+    if content.scope is None or content.coverage is None:
+        return []
+    scope = content.scope
+    covers: str = content.coverage.kind
+    if covers == "partial":
+        covers += f": {cut(safe(content.coverage.statement), 400)}"
+    where = f"{safe(scope.name)} ({origin_text(scope.origin)}), {short(scope.content)}"
+    return [("snapshot", where), ("coverage", covers)]
+
+
+def found_text(number: int, noun: str, truncated: Truncation | None) -> str:
+    """How much was found, and what the query left out."""
+    if not number:
+        text = "nothing found"
+    elif truncated is None or truncated.limit is None:
+        text = count(number, noun)
+    else:
+        of = "" if truncated.total is None else f" of {truncated.total:,}"
+        text = f"{number:,}{of} {noun}s, cut by {truncated.limit} {truncated.value:,}"
+    if truncated is not None and truncated.skipped_files:
+        text += f"; {count(truncated.skipped_files, 'file')} skipped as no text"
+    return text
 
 
 def _generation(
@@ -196,7 +199,7 @@ def hypotheses_lines(terminal: Terminal, document: Hypotheses) -> list[str]:
     width = terminal.line_width or 80
     lines = []
     for one in document.hypotheses:
-        head = f"{one.id:<4} {one.confidence:<12} "
+        head = f"{one.id:<4} {one.confidence:<13} "
         wrapped = textwrap.wrap(safe(one.statement), max(30, width - len(head))) or [""]
         lines.append(head.replace(one.id, terminal.paint(one.id, "bold"), 1) + wrapped[0])
         lines += [" " * len(head) + text for text in wrapped[1:]]
@@ -211,9 +214,9 @@ def _descriptor(document: SnapshotDescriptor) -> list[str]:
             ("name", document.name),
             ("kind", document.kind),
             ("content", document.content),
-            ("origin", safe(f"{origin.kind} {origin.label}".strip())),
+            ("origin", origin_text(origin)),
             ("digest", origin.digest or "none"),
             ("coverage", document.coverage.kind),
-            ("statement", safe(document.coverage.statement)),
+            ("statement", safe("; ".join(document.coverage.statement.splitlines()))),
         ]
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable
 from itertools import groupby
 
@@ -24,6 +25,7 @@ def item_lines(
     full: bool = False,
     width: int | None = None,
     heading: bool | None = None,
+    dedent: bool = False,
 ) -> list[str]:
     """The lines that show these items, all of one kind.
 
@@ -34,6 +36,7 @@ def item_lines(
         width: Columns to fit in; the terminal's where None, if there is one.
         heading: Name each file once, above its lines; by default on a terminal only, so
             that a pipe gets ``path:line: text``, which can be searched line by line.
+        dedent: Leave blanks out that all shown lines of a file begin with.
     """
     every = list(items)
     if not every:
@@ -43,7 +46,8 @@ def item_lines(
     if isinstance(first, SourceLine):
         lines = [one for one in every if isinstance(one, SourceLine)]
         heading = terminal.interactive if heading is None else heading
-        return _source_lines(terminal, lines, None if full else width, heading=heading)
+        room = None if full else width
+        return _source_lines(terminal, lines, room, heading=heading, dedent=dedent)
     if isinstance(first, SourceFile):
         rows = [[f"{one.size:,}", safe(one.path)] for one in every if isinstance(one, SourceFile)]
         columns = [Column(title="bytes", right=True), Column(title="path", style="path")]
@@ -59,18 +63,25 @@ def item_lines(
 
 
 def _source_lines(
-    terminal: Terminal, items: list[SourceLine], width: int | None, *, heading: bool
+    terminal: Terminal,
+    items: list[SourceLine],
+    width: int | None,
+    *,
+    heading: bool,
+    dedent: bool,
 ) -> list[str]:
     lines: list[str] = []
     for path, group in groupby(items, key=lambda one: one.path):
         shown = terminal.paint(safe(path), "path")
         members = list(group)
         digits = max(len(str(one.line)) for one in members)
+        texts = [line_text(one.text) for one in members]
+        if dedent:
+            texts = textwrap.dedent("\n".join(texts)).split("\n")
         if heading:
             lines.append(shown)
-        for one in members:
+        for one, text in zip(members, texts, strict=True):
             number = terminal.paint(str(one.line).rjust(digits if heading else 0), "number")
-            text = line_text(one.text)
             if heading:
                 room = None if width is None else max(8, width - digits - 4)
                 lines.append(f"  {number}: {text if room is None else cut(text, room)}")

@@ -89,30 +89,41 @@ def condition_text(condition: Condition) -> str:
     return f"{column} {_SIGNS.get(condition.op, condition.op)} {shown}"
 
 
-def asked(arguments: Arguments) -> str:
-    """A question in one line: the operation, whom it asks, and what."""
+def asked(arguments: Arguments, *, brief: bool = False) -> str:
+    """A question in one line: the operation, whom it asks, and what.
+
+    ``brief`` leaves the snapshot's name and the operation's kind out: a line of the log.
+    """
     operation = operation_of(arguments)
+    if isinstance(arguments, SourceList | SourceRead | SourceSearch):
+        whom, what = arguments.source, _source_words(arguments)
+    else:
+        whom, what = arguments.database, _database_words(arguments)
+    start = operation.split(".")[-1] if brief else f"{operation} {whom}"
+    return f"{start} {what}".rstrip()
+
+
+def _source_words(arguments: SourceList | SourceRead | SourceSearch) -> str:
     if isinstance(arguments, SourceList):
-        return operation + " " + arguments.source + _under(arguments.under)
+        return _under(arguments.under).lstrip()
     if isinstance(arguments, SourceRead):
         lines = f":{arguments.start}" + ("-" if arguments.end is None else "")
         if arguments.end is not None and arguments.end != arguments.start:
             lines += f"-{arguments.end}"
         if arguments.start == 1 and arguments.end is None:
             lines = ""
-        return f"{operation} {arguments.source} {safe(arguments.path)}{lines}"
-    if isinstance(arguments, SourceSearch):
-        sign = "/" if arguments.syntax == "re2" else '"'
-        case = "i" if arguments.ignore_case else ""
-        return (
-            f"{operation} {arguments.source} {sign}{safe(arguments.pattern)}{sign}{case}"
-            + _under(arguments.under)
-        )
-    if isinstance(arguments, DatabaseSchema):
-        table = "" if arguments.table is None else " " + _name(arguments.table)
-        kind = "" if arguments.type is None else f" type {arguments.type}"
-        return f"{operation} {arguments.database}{table}{kind}"
-    return f"{operation} {arguments.database} {_rows(arguments)}"
+        return safe(arguments.path) + lines
+    sign = "/" if arguments.syntax == "re2" else '"'
+    case = "i" if arguments.ignore_case else ""
+    return f"{sign}{safe(arguments.pattern)}{sign}{case}" + _under(arguments.under)
+
+
+def _database_words(arguments: DatabaseSchema | DatabaseRows) -> str:
+    if isinstance(arguments, DatabaseRows):
+        return _rows(arguments)
+    table = "" if arguments.table is None else _name(arguments.table)
+    kind = "" if arguments.type is None else f" type {arguments.type}"
+    return (table + kind).lstrip()
 
 
 def _rows(arguments: DatabaseRows) -> str:
