@@ -30,8 +30,7 @@ class Change:
         inputs: The new raw input, or None.
         snapshots: Snapshots to add, by name.
         attachments: The new tree of attachments, or None.
-        artifacts: Artifacts to set, by name; None takes one away.
-        declared: Further roots that the generation adds and nothing else names, by role.
+        artifacts: Artifacts to set, by name; none is ever taken away.
     """
 
     events: Sequence[Event]
@@ -39,8 +38,7 @@ class Change:
     inputs: ObjectId | None = None
     snapshots: Mapping[str, ObjectId] = field(default_factory=dict)
     attachments: ObjectId | None = None
-    artifacts: Mapping[str, ObjectId | None] = field(default_factory=dict)
-    declared: Mapping[str, Sequence[ObjectId]] = field(default_factory=dict)
+    artifacts: Mapping[str, ObjectId] = field(default_factory=dict)
 
 
 def first_generation(case_id: str, package_id: str, change: Change, history: History) -> Generation:
@@ -71,11 +69,11 @@ def first_generation(case_id: str, package_id: str, change: Change, history: His
         inputs=change.inputs,
         snapshots=dict(change.snapshots),
         attachments=change.attachments,
-        artifacts={name: oid for name, oid in change.artifacts.items() if oid is not None},
+        artifacts=dict(change.artifacts),
         declared={},
         events=list(change.events),
     )
-    return _checked(None, None, _declare(None, child, change))
+    return _checked(None, None, _declare(None, child))
 
 
 def next_generation(
@@ -100,12 +98,6 @@ def next_generation(
         events,
         reason=None if change.blocked is None else change.blocked.reason,
     )
-    artifacts = dict(parent.artifacts)
-    for name, oid in change.artifacts.items():
-        if oid is None:
-            artifacts.pop(name, None)
-        else:
-            artifacts[name] = oid
     child = msgspec.structs.replace(
         parent,
         package_generation=parent.package_generation + 1,
@@ -118,11 +110,11 @@ def next_generation(
         inputs=change.inputs or parent.inputs,
         snapshots={**parent.snapshots, **change.snapshots},
         attachments=change.attachments or parent.attachments,
-        artifacts=artifacts,
+        artifacts={**parent.artifacts, **change.artifacts},
         declared={},
         events=events,
     )
-    return _checked(parent_id, parent, _declare(parent, child, change))
+    return _checked(parent_id, parent, _declare(parent, child))
 
 
 def _blocked(position: Position, parent: Generation, blocked: Blocked | None) -> Blocked | None:
@@ -133,11 +125,8 @@ def _blocked(position: Position, parent: Generation, blocked: Blocked | None) ->
     return parent.blocked
 
 
-def _declare(parent: Generation | None, child: Generation, change: Change) -> Generation:
-    roots = declared_roots(parent, child)
-    for role, oids in change.declared.items():
-        roots[role] = sorted({*roots.get(role, ()), *oids})
-    return msgspec.structs.replace(child, declared=roots)
+def _declare(parent: Generation | None, child: Generation) -> Generation:
+    return msgspec.structs.replace(child, declared=declared_roots(parent, child))
 
 
 def _checked(

@@ -81,7 +81,8 @@ def _advance(source: State, target: State, *needs: str) -> Rule:
 
 
 _LEDGER: Final = ("artifacts.budget_ledger",)
-_REOPENING: Final = ("inputs", "artifacts.budget_ledger", "artifacts.hypotheses")
+# The hypotheses stay: they say of which revision they are.
+_REOPENING: Final = ("inputs", "artifacts.budget_ledger")
 
 RULES: Final[tuple[Rule, ...]] = (
     Rule("init", (), "ADMITTED", changes=("inputs",)),

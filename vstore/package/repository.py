@@ -216,8 +216,7 @@ class Repository:
         inputs: ObjectId | None = None,
         snapshots: Mapping[str, ObjectId] | None = None,
         attachments: ObjectId | None = None,
-        artifacts: Mapping[str, ObjectId | None] | None = None,
-        declared: Mapping[str, Sequence[ObjectId]] | None = None,
+        artifacts: Mapping[str, ObjectId] | None = None,
     ) -> PinnedPackage:
         """Publish the generation after ``base``.
 
@@ -232,8 +231,7 @@ class Repository:
             inputs: The new raw input.
             snapshots: Snapshots to add, by name.
             attachments: The new tree of attachments.
-            artifacts: Artifacts to set, by name; None takes one away.
-            declared: Further roots that this generation adds and nothing else names, by role.
+            artifacts: Artifacts to set, by name; none is ever taken away.
 
         Returns:
             The new head.
@@ -253,7 +251,6 @@ class Repository:
             snapshots=snapshots or {},
             attachments=attachments,
             artifacts=artifacts or {},
-            declared=declared or {},
         )
         with self.mutex:
             history = history_of(self._history.through(base.generation_id))

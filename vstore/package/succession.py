@@ -46,8 +46,8 @@ def expected_refs(generation_id: ObjectId, generation: Generation) -> dict[str, 
 def declared_roots(parent: Generation | None, child: Generation) -> dict[str, list[ObjectId]]:
     """The roots that a generation adds, by role, as they follow from its other members.
 
-    Roles are ``inputs``, ``snapshots``, ``attachments`` and the names of artifacts. What a
-    writer declares beyond these has roles of its own.
+    Roles are ``inputs``, ``snapshots``, ``attachments`` and the names of artifacts. What these
+    roots refer to in turn is not declared.
     """
     roots: dict[str, list[ObjectId]] = {}
     if parent is None or child.inputs != parent.inputs:
@@ -98,11 +98,10 @@ def faults(parent_id: ObjectId | None, parent: Generation | None, child: Generat
     for name in sorted(RESERVED_ARTIFACTS & child.artifacts.keys()):
         found.append(Fault("artifact", f"/artifacts/{name}", "no artifact of this name", name))
     wanted = declared_roots(parent, child)
-    for role, roots in wanted.items():
-        same("declared", f"/declared/{role}", sorted(roots), sorted(child.declared.get(role, [])))
-    known = {"inputs", "snapshots", "attachments", *child.artifacts}
-    for role in sorted((child.declared.keys() & known) - wanted.keys()):
-        found.append(Fault("declared", f"/declared/{role}", "nothing new", role))
+    for role in sorted({*wanted, *child.declared}):
+        roots, claimed = wanted.get(role, []), child.declared.get(role)
+        if claimed != (roots or None):
+            same("declared", f"/declared/{role}", ", ".join(roots) or "nothing new", claimed)
     return found
 
 

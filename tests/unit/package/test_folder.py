@@ -1,4 +1,4 @@
-# ruff: noqa: PTH - names stay bytes here
+# ruff: noqa: PTH101, PTH108, PTH123, PTH211 - names stay bytes here
 """Folders on disk: what is captured is exactly what is there, or an error names the path."""
 
 from __future__ import annotations
