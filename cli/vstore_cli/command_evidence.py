@@ -87,7 +87,7 @@ def _print(session: Session, found: list[Any]) -> None:
                 record.action_id,
                 of,
                 f"{record.novelty_score}%",
-                seen.question + same,
+                (seen.brief if terminal.interactive else seen.question) + same,
             ]
         )
     columns = [

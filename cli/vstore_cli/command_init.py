@@ -46,7 +46,9 @@ def command(
     from vstore_cli.words import count, short
 
     folder = path or Path(case)
-    workspace = Workspace.of_package(folder, actor=session.actor, clock=session.clock)
+    workspace = session.closing.enter_context(
+        Workspace.of_package(folder, actor=session.actor, clock=session.clock)
+    )
     package = workspace.init(case, package_id, [input_file(one) for one in files], exclude=exclude)
     number = sum(1 for _ in walk(package.objects, package.raw_input))
     if as_json:

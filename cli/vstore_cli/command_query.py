@@ -241,7 +241,7 @@ def database_rows(
 
     \b
     Example:
-      vstore query database.rows -H H2 articles -w "rowid <= 5" -c slug --order -rowid
+      vstore query database.rows -H H2 articles -w "rowid <= 5" -o -rowid
       vstore query database.rows -H H2 articles -w "body contains 'kiln'"
     """
     from vstore.tools.request import DatabaseRows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -46,6 +47,7 @@ class Session:
         self.terminal = terminal
         self.environ = environ
         self.clock = clock
+        self.closing = contextlib.ExitStack()
         self.package_option: str | None = None
         self.actor_option: str | None = None
 
@@ -78,14 +80,16 @@ class Session:
         """The package, for reading."""
         from vstore.package.reader import PackageReader
 
-        return PackageReader.open(self.package_path())
+        return self.closing.enter_context(PackageReader.open(self.package_path()))
 
     def workspace(self) -> Workspace:
         """A workspace of this one package, for writing."""
         from vstore.package.workspace import Workspace
 
         path = self.package_path()
-        return Workspace.of_package(path, actor=self.actor, clock=self.clock)
+        return self.closing.enter_context(
+            Workspace.of_package(path, actor=self.actor, clock=self.clock)
+        )
 
     def case(self) -> Case:
         """The operations on the case of this package."""

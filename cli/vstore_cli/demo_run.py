@@ -10,7 +10,6 @@ from typing import Final
 
 from vstore.budget.documents import Settle
 from vstore.budget.policy import EXAMPLE_POLICY
-from vstore.package.case import Case
 from vstore.package.inputs import input_file
 from vstore.package.workspace import Workspace
 from vstore.tools.router import Router
@@ -54,18 +53,16 @@ def run_demo(session: Session, folder: Path, *, force: bool) -> int:
     terminal = session.terminal
     _make_folder(terminal, folder, force=force)
     with tempfile.TemporaryDirectory() as scratch:
-        case = _pin(session, folder, release, Path(scratch))
-    services = services_of(
-        Workspace.of_package(case.repository.root, actor="demo", clock=session.clock),
-        Router.default(),
-    )
+        workspace = _pin(session, folder, release, Path(scratch))
+    services = services_of(workspace, Router.default())
     _state(terminal, services)
     for question in QUESTIONS:
         _ask(terminal, services, question)
     _weigh(terminal, services)
     _log(terminal, services)
-    code = _verify(terminal, case.repository.root)
-    _goodbye(terminal, case.repository.root)
+    root = workspace.package_path(CASE)
+    code = _verify(terminal, root)
+    _goodbye(terminal, root)
     return code
 
 
@@ -102,7 +99,9 @@ def _wrapped(terminal: Terminal, text: str, indent: int = 2) -> None:
         terminal.print(line)
 
 
-def _pin(session: Session, folder: Path, release: list[tuple[str, Path]], scratch: Path) -> Case:
+def _pin(
+    session: Session, folder: Path, release: list[tuple[str, Path]], scratch: Path
+) -> Workspace:
     from vstore.tools.capture_database import capture_sqlite
     from vstore.tools.capture_source import capture_source
 
@@ -116,7 +115,9 @@ def _pin(session: Session, folder: Path, release: list[tuple[str, Path]], scratc
     database = folder / "catalogue.sqlite3"
     searched = demo_material.rebuild_database(database)
     demo_material.copy_release(release, scratch)
-    workspace = Workspace.create(folder, actor="demo", clock=session.clock)
+    workspace = session.closing.enter_context(
+        Workspace.create(folder, actor="demo", clock=session.clock)
+    )
     workspace.init(CASE, files=[input_file(report)])
     case = workspace.case(CASE)
     label = f"sqlite-utils {demo_material.RELEASE}, installed"
@@ -136,7 +137,7 @@ def _pin(session: Session, folder: Path, release: list[tuple[str, Path]], scratc
     terminal.print(f"  source     {SOURCE}: the {len(release)} modules of the release")
     terminal.print(f"  database   {DATABASE}: broken again by running the release")
     terminal.print(f"             its search now: {searched[0]}")
-    return case
+    return workspace
 
 
 def _state(terminal: Terminal, services: Services) -> None:

@@ -10,6 +10,8 @@ __all__ = ["OnelineLayout", "paragraph"]
 
 _STYLES = {
     "evidence": "good",
+    "budget.reserve": "dim",
+    "budget.record_evidence": "dim",
     "budget.settle": "name",
     "budget.fail": "bad",
     "budget.void": "warn",

@@ -44,7 +44,7 @@ def document_lines(
     """
     if isinstance(document, EvidenceRecord):
         return _record(terminal, reader, oid, full=full)
-    head = [f"{terminal.paint(schema_name(type(document)), 'bold')}  {terminal.paint(oid, 'id')}"]
+    head = [terminal.paint(schema_name(type(document)), "bold"), terminal.paint(oid, "id")]
     if isinstance(document, EvidenceContent):
         pairs = _coverage_pairs(document)
         start = [*_pairs(pairs), ""] if pairs else [""]
@@ -97,6 +97,7 @@ def _record(terminal: Terminal, reader: PackageReader, oid: ObjectId, *, full: b
     if record.duplicate_of is not None:
         novelty += f", the same content as {record.duplicate_of}"
     pairs = [
+        ("object", terminal.paint(oid, "id")),
         ("question", seen.question),
         ("hypothesis", f"{record.hypothesis_id}, action {record.action_id}"),
         ("revision", str(record.analysis_revision)),
@@ -104,7 +105,7 @@ def _record(terminal: Terminal, reader: PackageReader, oid: ObjectId, *, full: b
         ("content", short(record.content)),
         *_coverage_pairs(content),
     ]
-    head = f"{terminal.paint('record ' + record.id, 'bold')}  {terminal.paint(oid, 'id')}"
+    head = terminal.paint(f"record {record.id}", "bold")
     return [head, *_pairs(pairs), "", *_content(terminal, content, full=full)]
 
 

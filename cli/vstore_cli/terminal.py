@@ -115,12 +115,20 @@ class Terminal:
     @property
     def width(self) -> int:
         """Columns of the terminal; COLUMNS wins, 80 where there is none."""
-        return max(40, shutil.get_terminal_size((80, 24)).columns)
+        return max(40, self._size()[0])
 
     @property
     def line_width(self) -> int | None:
         """Where a long line should be cut: the width, or None where no terminal is."""
         return self.width if self.interactive else None
+
+    def _size(self) -> tuple[int, int]:
+        try:
+            columns, lines = os.get_terminal_size(self.stdout.fileno())
+        except (OSError, ValueError):
+            columns, lines = 80, 24
+        given = self.environ.get("COLUMNS", "")
+        return int(given) if given.isascii() and given.isdigit() else columns, lines
 
     def _coloured(self, stream: TextIO) -> bool:
         if self.colour != "auto":
@@ -142,7 +150,7 @@ class Terminal:
         """Print one line of facts; long output goes through the pager on a terminal."""
         if self._held is not None:
             self._held.append(line)
-            if len(self._held) < shutil.get_terminal_size((80, 24)).lines:
+            if len(self._held) < self._size()[1]:
                 return
             self._start_pager()
             held, self._held = self._held, None

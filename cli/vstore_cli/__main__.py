@@ -1,0 +1,5 @@
+"""``python -m vstore_cli`` is the ``vstore`` command."""
+
+from vstore_cli.main import main
+
+main()
