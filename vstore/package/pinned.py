@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from vstore.errors import NotFoundError
@@ -26,7 +26,7 @@ INPUTS_SOURCE: Final = "inputs"
 
 @dataclass(frozen=True, slots=True)
 class PinnedPackage:
-    """One generation of a package, and where its objects are.
+    """One generation of a package, and where its objects are; equal by the generation's id.
 
     Attributes:
         generation_id: The id of the generation document.
@@ -35,8 +35,8 @@ class PinnedPackage:
     """
 
     generation_id: ObjectId
-    generation: Generation
-    objects: ObjectSource
+    generation: Generation = field(compare=False, repr=False)
+    objects: ObjectSource = field(compare=False, repr=False)
 
     @property
     def case_id(self) -> str:

@@ -115,11 +115,20 @@ class PackageReader:
         """The generation document with this id.
 
         Raises:
-            NotFoundError, IntegrityError, InvalidError, UnsupportedError: It can't be read.
+            IntegrityError: It is missing (``missing_generation``), damaged, or no generation.
+            InvalidError, UnsupportedError: It can't be read.
         """
         found = self._generations.get(oid)
         if found is None:
-            read = decode_document(self.objects.get(oid))
+            try:
+                read = decode_document(self.objects.get(oid))
+            except NotFoundError as error:
+                raise IntegrityError(
+                    f"the package lacks its generation {oid}",
+                    kind="missing_generation",
+                    hint="verify says what else is lost; restore the package from another copy",
+                    object=oid,
+                ) from error
             if not isinstance(read, Generation):
                 raise IntegrityError(
                     f"{oid} stands where a generation should", kind="not_a_generation", object=oid
@@ -140,8 +149,9 @@ class PackageReader:
             start: Where to begin going back; the head by default.
 
         Raises:
-            IntegrityError: The chain doesn't fit (``broken_history``), or an object is damaged.
-            NotFoundError, InvalidError, UnsupportedError: A generation can't be read.
+            IntegrityError: The chain doesn't fit (``broken_history``), or a generation is
+                missing (``missing_generation``) or damaged.
+            InvalidError, UnsupportedError: A generation can't be read.
         """
         if newest_first:
             yield from self._back(start)

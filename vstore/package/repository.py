@@ -18,7 +18,7 @@ from vstore.errors import ConflictError, IntegrityError
 from vstore.objects.canonical import encode
 from vstore.objects.durable import REAL, DurableIO
 from vstore.objects.ids import ObjectId
-from vstore.objects.locks import EVIDENCE, PackageLock
+from vstore.objects.locks import EVIDENCE, LOCK_TIMEOUT, PackageLock
 from vstore.objects.transaction import Transaction
 from vstore.objects.writer import ObjectWriter
 from vstore.package import refs_policy
@@ -43,6 +43,8 @@ class Repository:
         actor: Who acts, for events that name nobody else.
         clock: Gives the instants of events.
         limits: Bounds on raw input and snapshots.
+        lock_timeout: Seconds to wait for a lock that somebody else holds, 0 or more.
+        command: What to tell others who wait for this one.
     """
 
     def __init__(
@@ -52,8 +54,12 @@ class Repository:
         actor: str = "vstore",
         clock: Clock = utc_now,
         limits: PackageLimits | None = None,
+        lock_timeout: float = LOCK_TIMEOUT,
+        command: str = "vstore",
     ) -> None:
         self._writer = writer
+        self._lock_timeout = lock_timeout
+        self._command = command
         self.actor = actor
         self.clock = clock
         self.limits = limits or PackageLimits()
@@ -73,6 +79,8 @@ class Repository:
         clock: Clock = utc_now,
         limits: PackageLimits | None = None,
         io: DurableIO = REAL,
+        lock_timeout: float = LOCK_TIMEOUT,
+        command: str = "vstore",
     ) -> Repository:
         """Make a package without a generation, or open one whose creation was cut short.
 
@@ -83,9 +91,26 @@ class Repository:
             StorageError: The disk failed.
         """
         if not is_package(path):
-            writer = ObjectWriter.create(path, io=io)
-            return cls(writer, actor=actor, clock=clock, limits=limits)
-        repository = cls.open(path, actor=actor, clock=clock, limits=limits, io=io)
+            writer = ObjectWriter.create(
+                path, io=io, lock_timeout=lock_timeout, command=command, clock=clock
+            )
+            return cls(
+                writer,
+                actor=actor,
+                clock=clock,
+                limits=limits,
+                lock_timeout=lock_timeout,
+                command=command,
+            )
+        repository = cls.open(
+            path,
+            actor=actor,
+            clock=clock,
+            limits=limits,
+            io=io,
+            lock_timeout=lock_timeout,
+            command=command,
+        )
         if repository.reader.head_id() is not None:
             repository.close()
             raise ConflictError(
@@ -104,6 +129,8 @@ class Repository:
         clock: Clock = utc_now,
         limits: PackageLimits | None = None,
         io: DurableIO = REAL,
+        lock_timeout: float = LOCK_TIMEOUT,
+        command: str = "vstore",
     ) -> Repository:
         """Open the package in this folder for writing; nothing is written yet.
 
@@ -111,7 +138,17 @@ class Repository:
             NotFoundError: Not a package.
             StorageError, IntegrityError, UnsupportedError: It can't be read.
         """
-        return cls(ObjectWriter.open(path, io=io), actor=actor, clock=clock, limits=limits)
+        writer = ObjectWriter.open(
+            path, io=io, lock_timeout=lock_timeout, command=command, clock=clock
+        )
+        return cls(
+            writer,
+            actor=actor,
+            clock=clock,
+            limits=limits,
+            lock_timeout=lock_timeout,
+            command=command,
+        )
 
     @property
     def root(self) -> Path:
@@ -184,6 +221,8 @@ class Repository:
                 self._evidence_lock = PackageLock(
                     self.root,
                     EVIDENCE,
+                    timeout=self._lock_timeout,
+                    command=self._command,
                     clock=self.clock,
                 )
             with self._evidence_lock:
