@@ -160,12 +160,15 @@ class _Capture:
         return DatabaseContent(tables_schema=self._sink.put_document(schema), tables=tables)
 
     def _table(self, table: ReadTable) -> TableContent:
-        utf8 = self._encoding == "UTF-8"
-        reader = TableReader(self._database, table, sorted_text=utf8)
+        before = self._budget.taken
+        reader = TableReader(self._database, table, encoding=self._encoding)
         chunks = self._chunks(reader)
         if reader.unread == "unreadable" and reader.has_virtual:
             # An expression of the schema that fails takes only its own column away.
-            reader = TableReader(self._database, table, sorted_text=utf8, without_virtual=True)
+            self._budget.restart(before)
+            reader = TableReader(
+                self._database, table, encoding=self._encoding, without_virtual=True
+            )
             chunks = self._chunks(reader)
             self._missing(table, "virtual generated columns can't be computed")
         count = sum(chunk.rows for chunk in chunks)

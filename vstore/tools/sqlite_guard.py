@@ -43,10 +43,6 @@ _FUNCTION_NAMES: Final = """
 """
 _FUNCTIONS: Final = frozenset(_FUNCTION_NAMES.split())
 
-#: A virtual table that declares its columns is asked about updating these, though nothing is
-#: run; ``query_only`` and ``writable_schema`` refuse a statement that would do it.
-_SCHEMA_TABLES: Final = frozenset(("sqlite_master", "sqlite_schema"))
-
 _DEFENCES: Final = (
     ("DEFENSIVE", True),
     ("TRUSTED_SCHEMA", False),
@@ -54,8 +50,17 @@ _DEFENCES: Final = (
     ("ENABLE_FTS3_TOKENIZER", False),
 )
 
+#: Virtual tables prepare their writing statements when they are first read; ``query_only``
+#: refuses to run them, and so do the file's mode and, for its schema, defensive mode.
 _ALLOWED: Final = frozenset(
-    (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_TRANSACTION)
+    (
+        sqlite3.SQLITE_SELECT,
+        sqlite3.SQLITE_READ,
+        sqlite3.SQLITE_TRANSACTION,
+        sqlite3.SQLITE_INSERT,
+        sqlite3.SQLITE_UPDATE,
+        sqlite3.SQLITE_DELETE,
+    )
 )
 
 
@@ -99,13 +104,24 @@ class Guard:
             self._connection.set_authorizer(_authorize)
 
 
-def guard(connection: sqlite3.Connection, max_cell_bytes: int, max_steps: int) -> Guard:
-    """Put every restraint on a connection, before it reads the first page."""
+def guard(
+    connection: sqlite3.Connection, max_cell_bytes: int, max_steps: int, *, lenient: bool = False
+) -> Guard:
+    """Put every restraint on a connection, before it reads the first page.
+
+    Args:
+        connection: Newly opened.
+        max_cell_bytes: SQLite's limit on the length of values and rows.
+        max_steps: Millions of instructions between two rows.
+        lenient: Go on without the schema entries that SQLite can't parse.
+    """
     connection.text_factory = bytearray
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max_cell_bytes)
     connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     connection.setlimit(sqlite3.SQLITE_LIMIT_WORKER_THREADS, 0)
     connection.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 1)
+    if lenient:
+        connection.execute("PRAGMA writable_schema=ON").fetchall()
     _defend(connection)
     for pragma in ("trusted_schema=OFF", "query_only=ON", "cell_size_check=ON", "mmap_size=0"):
         connection.execute(f"PRAGMA {pragma}").fetchall()
@@ -129,8 +145,6 @@ def _authorize(
     if action in _ALLOWED:
         return sqlite3.SQLITE_OK
     if action == sqlite3.SQLITE_FUNCTION and second in _FUNCTIONS:
-        return sqlite3.SQLITE_OK
-    if action == sqlite3.SQLITE_UPDATE and first in _SCHEMA_TABLES:
         return sqlite3.SQLITE_OK
     if action == sqlite3.SQLITE_PRAGMA and (
         first in _TELLING or (first in _TELLING_ALONE and second is None)

@@ -227,20 +227,32 @@ def _connect(
 ) -> Iterator[tuple[sqlite3.Connection, Guard]]:
     uri = f"file:{quote(os.fsencode(path))}?{mode}"
     try:
-        connection = sqlite3.connect(uri, uri=True, isolation_level=None)
-    except sqlite3.Error as error:
-        raise StorageError("SQLite can't open the database file", kind="unreadable_file") from error
-    try:
-        try:
-            watch = guard(connection, limits.max_cell_bytes, limits.max_steps)
-            connection.execute("BEGIN")
-            # The first read starts the transaction and parses the schema.
-            connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
-        except (sqlite3.Error, UnicodeDecodeError) as error:
+        connection, watch = _begin(uri, limits, lenient=False)
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
             raise _refusal(error) from error
+        # One bad entry must not hide the others; those left out are found in sqlite_master.
+        try:
+            connection, watch = _begin(uri, limits, lenient=True)
+        except (sqlite3.Error, UnicodeDecodeError) as second:
+            raise _refusal(second) from second
+    try:
         yield connection, watch
     finally:
         connection.close()
+
+
+def _begin(uri: str, limits: SqliteLimits, *, lenient: bool) -> tuple[sqlite3.Connection, Guard]:
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None)
+    try:
+        watch = guard(connection, limits.max_cell_bytes, limits.max_steps, lenient=lenient)
+        connection.execute("BEGIN")
+        # The first read starts the transaction and parses the schema.
+        connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
+    except BaseException:
+        connection.close()
+        raise
+    return connection, watch
 
 
 def _refusal(error: Exception) -> InvalidError:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from vstore.errors import InvalidError, LimitExceeded
-from vstore.objects.text import Text, text_from_bytes
+from vstore.objects.text import Text, text_from_bytes, text_to_bytes
 from vstore.tools.items import ColumnInfo, ForeignKey, IndexInfo, TableSchema
 from vstore.tools.row_order import schema_order
 from vstore.tools.sqlite_open import OpenDatabase, SqliteLimits
@@ -84,6 +84,12 @@ def read_schema(database: OpenDatabase, limits: SqliteLimits) -> list[ReadTable]
         _read_table(connection, master, bytes(name), bytes(kind).decode(), wr == 1, strict == 1)
         for name, kind, wr, strict in listed
     )
+    known = {bytes(name) for name, *_ in listed}
+    found.extend(
+        _unparsed(name, row)
+        for (kind, name), row in master.items()
+        if kind == b"table" and name not in known
+    )
     return sorted(found, key=lambda one: schema_order(one.schema))
 
 
@@ -109,6 +115,28 @@ def _read_master(
             kind, table, None if text is None else text_from_bytes(text)
         )
     return master
+
+
+def _unparsed(name: bytes, row: _MasterRow) -> ReadTable:
+    """An entry that SQLite can't parse: its name and text are all there is."""
+    text = b"" if row.sql is None else text_to_bytes(row.sql)
+    kind: Literal["table", "view", "virtual"] = "table"
+    if row.type == b"view":
+        kind = "view"
+    elif text[:14].upper() == b"CREATE VIRTUAL":
+        kind = "virtual"
+    schema = TableSchema(
+        name=text_from_bytes(name),
+        type=kind,
+        table=text_from_bytes(name),
+        without_rowid=False,
+        strict=False,
+        columns=[],
+        indices=[],
+        foreign_keys=[],
+        sql=row.sql,
+    )
+    return ReadTable(schema, key_sorted=False, columns_known=False)
 
 
 def _exceeded(limit: str, value: int, asked: int) -> LimitExceeded:

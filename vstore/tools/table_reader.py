@@ -34,6 +34,15 @@ class RowBudget:
         self._limit = limit
         self._taken = 0
 
+    @property
+    def taken(self) -> int:
+        """Rows so far."""
+        return self._taken
+
+    def restart(self, taken: int) -> None:
+        """Count on from an earlier state."""
+        self._taken = taken
+
     def take(self) -> None:
         """Count one row.
 
@@ -56,7 +65,7 @@ class TableReader:
     Args:
         database: The open database.
         table: The table.
-        sorted_text: The database's text is UTF-8, which sorts as our text does.
+        encoding: The database's text encoding, as ``PRAGMA encoding`` says it.
         without_virtual: Leave out virtual generated columns, which failed.
     """
 
@@ -65,7 +74,7 @@ class TableReader:
         database: OpenDatabase,
         table: ReadTable,
         *,
-        sorted_text: bool,
+        encoding: str,
         without_virtual: bool = False,
     ) -> None:
         #: Set when rows() has ended: why there are more rows.
@@ -81,6 +90,7 @@ class TableReader:
         ]
         self.columns: list[Text] = [schema.columns[place].name for place in kept]
         self._explicit = without_virtual
+        self._codec = None if encoding == "UTF-8" else encoding.lower()
         place = rowid_column(schema)
         self._rowid_place = None if place is None else kept.index(place)
         self._alias: str | None = None
@@ -90,7 +100,7 @@ class TableReader:
             self.key = [kept.index(place) for place in key_columns(schema)]
         elif self.order == "rowid" and place is None:
             self._alias = rowid_alias(schema)
-        self._needs_sorting = self.order == "key" and not (table.key_sorted and sorted_text)
+        self._needs_sorting = self.order == "key" and not (table.key_sorted and encoding == "UTF-8")
         #: There are rowids, but no name to ask for them.
         self.rowids_hidden = self.order == "scan" and not schema.without_rowid
 
@@ -136,7 +146,9 @@ class TableReader:
                 guard.progressed()
                 budget.take()
                 cells = raw[1:] if leads else raw
-                rowid = raw[0] if leads else None if place is None else raw[place]
+                if self._codec is not None:
+                    cells = _decoded(cells, self._codec)
+                rowid = raw[0] if leads else None if place is None else cells[place]
                 position = raw_order([cells[one] for one in self.key]) if checks_key else rowid
                 if last is not None and position < last:
                     self.unread = "malformed"
@@ -168,7 +180,7 @@ class TableReader:
             return "malformed"
         if code == sqlite3.SQLITE_INTERRUPT:
             raise self._database.guard.exceeded() from error
-        if code in (sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_NOMEM):
+        if code in (sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_NOMEM) and not self.has_virtual:
             raise _too_big(limits) from error
         if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN):
             raise StorageError("reading the database file failed", kind="unreadable_file") from (
@@ -202,7 +214,33 @@ class TableReader:
             ordered = f" ORDER BY c{self._rowid_place}"
         walk = "" if self._table.schema.type == "virtual" else " NOT INDEXED"
         source = f"SELECT {wanted} FROM main.{_quoted(name)}{walk}"  # noqa: S608
-        return f"WITH v({', '.join(names)}) AS ({source}) SELECT * FROM v{ordered}"  # noqa: S608
+        shown = "*" if self._codec is None else ", ".join(map(_with_bytes, names))
+        return f"WITH v({', '.join(names)}) AS ({source}) SELECT {shown} FROM v{ordered}"  # noqa: S608
+
+
+def _with_bytes(name: str) -> str:
+    """A column and, where it is text, its bytes; the rowid alone."""
+    return (
+        name
+        if name == "r"
+        else f"{name}, CASE typeof({name}) WHEN 'text' THEN CAST({name} AS BLOB) END"
+    )
+
+
+def _decoded(cells: tuple[Any, ...], codec: str) -> tuple[Any, ...]:
+    """UTF-16 text as UTF-8.
+
+    SQLite's own conversion loses noncharacters and lone surrogates. These become the three
+    bytes that UTF-8 would have for them if it had, and so text that is not UTF-8.
+    """
+    return tuple(
+        cell
+        if raw is None
+        else bytearray(
+            raw[: len(raw) & ~1].decode(codec, "surrogatepass").encode("utf-8", "surrogatepass")
+        )
+        for cell, raw in zip(cells[::2], cells[1::2], strict=True)
+    )
 
 
 def _quoted(name: Text) -> str:
