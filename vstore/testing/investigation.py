@@ -15,6 +15,7 @@ from typing import Final
 from vstore.budget.documents import BudgetPolicy, LowInformation
 from vstore.controller import BudgetManager, EvidenceStore
 from vstore.controller.evidence_store import Saved
+from vstore.objects.durable import REAL, DurableIO
 from vstore.objects.memory import ObjectSink
 from vstore.package.documents import SnapshotDescriptor
 from vstore.package.inputs import InputFile
@@ -65,12 +66,13 @@ class Investigation:
     Args:
         root: A folder for the package; must not exist yet.
         scratch: A folder for the files that are pinned.
+        io: Does the durable I/O of the package.
     """
 
-    def __init__(self, root: Path, scratch: Path) -> None:
+    def __init__(self, root: Path, scratch: Path, *, io: DurableIO = REAL) -> None:
         self.root = root
         self.scratch = scratch
-        self.workspace = Workspace.of_package(root, actor="tester", clock=lambda: INSTANT)
+        self.workspace = Workspace.of_package(root, actor="tester", clock=lambda: INSTANT, io=io)
         self.router = Router.default()
         self.budget = BudgetManager(self.workspace)
         self.evidence = EvidenceStore(self.workspace, router=self.router)
