@@ -10,8 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -33,14 +32,6 @@ def _data_sync(fd: int) -> None:
         os.fdatasync(fd)
     else:  # pragma: no cover
         os.fsync(fd)
-
-
-@contextmanager
-def _storage_errors(what: str, path: Path | None = None, outcome: str = "none") -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise storage_error(error, what, path, outcome) from error
 
 
 def storage_error(
@@ -81,26 +72,29 @@ class DurableIO:
 
     def mkdir(self, path: Path) -> None:
         """Make a folder; an existing one is fine."""
-        with _storage_errors("make folder", path):
-            try:
-                os.mkdir(path)  # noqa: PTH102 - one system call
-            except FileExistsError:
-                if not path.is_dir():
-                    raise
+        try:
+            os.mkdir(path)  # noqa: PTH102 - one system call
+        except OSError as error:
+            if not path.is_dir():
+                raise storage_error(error, "make folder", path) from error
 
     def create(self, path: Path) -> int:
         """Create a file that must not exist, open for writing."""
-        with _storage_errors("create", path):
+        try:
             return os.open(path, _CREATE, 0o666)
+        except OSError as error:
+            raise storage_error(error, "create", path) from error
 
     def open_append(self, path: Path) -> int:
         """Open an existing file for appending."""
-        with _storage_errors("open", path):
+        try:
             return os.open(path, _APPEND)
+        except OSError as error:
+            raise storage_error(error, "open", path) from error
 
     def write(self, fd: int, chunk: bytes) -> None:
         """Write all of ``chunk`` at the end: one system call unless the system cuts it short."""
-        with _storage_errors("write"):
+        try:
             written = os.write(fd, chunk)
             while written < len(chunk):
                 # A cut write is how a full disk begins; the next call says which error it is.
@@ -108,16 +102,19 @@ class DurableIO:
                 if more == 0:
                     raise OSError(errno.EIO, "nothing written")
                 written += more
+        except OSError as error:
+            raise storage_error(error, "write") from error
 
     def sync(self, fd: int) -> None:
         """Wait until the data of a file, and the size needed to read it, are on the disk."""
-        with _storage_errors("sync", outcome="unknown"):
+        try:
             _data_sync(fd)
+        except OSError as error:
+            raise storage_error(error, "sync", outcome="unknown") from error
 
     def sync_file(self, path: Path) -> None:
         """Sync a file that is not open."""
-        with _storage_errors("open", path):
-            fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        fd = self.open_append(path)
         try:
             self.sync(fd)
         finally:
@@ -125,30 +122,33 @@ class DurableIO:
 
     def sync_folder(self, path: Path) -> None:
         """Wait until the names in a folder are on the disk."""
-        with _storage_errors("sync folder", path, "unknown"):
+        try:
             fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             try:
                 os.fsync(fd)
             finally:
                 os.close(fd)
+        except OSError as error:
+            raise storage_error(error, "sync folder", path, "unknown") from error
 
     def close(self, fd: int) -> None:
-        """Close a file; what the system reports too late to matter is not an error."""
-        try:
+        """Close a file; whoever needs its bytes on the disk has synced them before."""
+        with suppress(OSError):
             os.close(fd)
-        except OSError:  # pragma: no cover
-            # Whoever needs the bytes has synced them before.
-            return
 
     def replace(self, source: Path, target: Path) -> None:
         """Rename a file, over an existing one if there is one."""
-        with _storage_errors("rename to", target):
+        try:
             os.replace(source, target)  # noqa: PTH105 - one system call
+        except OSError as error:
+            raise storage_error(error, "rename to", target) from error
 
     def unlink(self, path: Path) -> None:
         """Remove a file; an absent one is fine."""
-        with _storage_errors("remove", path):
+        try:
             path.unlink(missing_ok=True)
+        except OSError as error:
+            raise storage_error(error, "remove", path) from error
 
     def write_temporary(self, path: Path, content: bytes, *, sync: bool) -> None:
         """Create a file with this content; on failure it is gone again."""
@@ -185,10 +185,8 @@ class DurableIO:
 
     def discard(self, path: Path) -> None:
         """Remove residue if possible; nothing depends on it."""
-        try:
+        with suppress(StorageError):
             self.unlink(path)
-        except StorageError:
-            return
 
 
 #: The real thing.

@@ -33,7 +33,7 @@ _OPEN: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 def now() -> str:
     """The time in UTC, to the second, RFC 3339."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return datetime.now(UTC).isoformat(timespec="seconds")[:19] + "Z"
 
 
 class LockTimeout(ConflictError):

@@ -185,6 +185,8 @@ class LogReader:
         self._fds: dict[int, int] = {}
         self._headers: dict[int, SegmentHeader] = {}
         self.tail = _EMPTY
+        #: Number and path of the segment that would come next.
+        self._following = (0, "")
         #: Number of a file behind the last segment that a crash while rolling left, or None.
         self.residue: int | None = None
         #: What is wrong, as far as opening and refreshing came across it.
@@ -402,10 +404,11 @@ class LogReader:
     def _next_segment(self) -> bool:
         """Step into the segment behind the tail when it has a valid header by now."""
         number = self.tail.segment + 1
-        try:
-            raw = pread(self.fd(number), SEGMENT_HEADER_BYTES, 0)
-        except IntegrityError:
+        if self._following[0] != number:
+            self._following = (number, str(self.folder / segment_name(number)))
+        if not os.path.exists(self._following[1]):  # noqa: PTH110 - at each publication
             return False
+        raw = pread(self.fd(number), SEGMENT_HEADER_BYTES, 0)
         header = parse_segment_header(raw, number)
         if header is None:
             os.close(self._fds.pop(number))

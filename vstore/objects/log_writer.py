@@ -56,8 +56,8 @@ class LogWriter:
         self._salt = salt
         self._fd = -1
         self._segment = 0
-        #: (segment, end) up to which this process has synced, or None.
-        self._synced: tuple[int, int] | None = None
+        #: Segment, end and torn bytes behind it that this process has synced, or None.
+        self._synced: tuple[int, int, int] | None = None
         #: Set after a failed sync: nobody knows what is on the disk, so nothing is added.
         self.stopped = False
 
@@ -98,11 +98,12 @@ class LogWriter:
             StorageError: The sync failed, outcome unknown; this writer stops.
         """
         tail = self._log.tail
-        if tail.segment == 0 or self._synced == (tail.segment, tail.end):
+        end = (tail.segment, tail.end, tail.torn)
+        if tail.segment == 0 or self._synced == end:
             return
         self._open(tail.segment)
         self._sync(self._fd)
-        self._synced = (tail.segment, tail.end)
+        self._synced = end
 
     def append(
         self,
@@ -151,7 +152,7 @@ class LogWriter:
         assert isinstance(summary, FrameSummary)
         summary.digest = frame[-TRAILER_BYTES : -TRAILER_BYTES + 32]
         self._log.advance(summary)
-        self._synced = (tail.segment, tail.end + len(frame))
+        self._synced = (tail.segment, tail.end + len(frame), 0)
         return summary
 
     def _open(self, number: int) -> None:
@@ -173,12 +174,10 @@ class LogWriter:
         log, io = self._log, self._io
         tail = log.tail
         torn_digest = bytes(32)
-        if tail.segment:
-            # What the header records must be what a power cut would leave.
-            self._open(tail.segment)
-            self._sync(self._fd)
-            if tail.torn:
-                torn_digest = digest_of_range(log.fd(tail.segment), tail.end, tail.end + tail.torn)
+        # What the header records must be what a power cut would leave.
+        self.ensure_synced()
+        if tail.torn:
+            torn_digest = digest_of_range(log.fd(tail.segment), tail.end, tail.end + tail.torn)
         number = tail.segment + 1
         header = SegmentHeader(
             number=number,

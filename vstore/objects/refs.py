@@ -39,6 +39,8 @@ MAX_REFS: Final = 1000
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_.]{0,63}")
 _REF_BYTES: Final = len(PREFIX) + 64 + 1
+_VALID: Final = re.compile(rb"b3:[0-9a-f]{64}\n")
+_START: Final = re.compile(rb"b|b3|b3:[0-9a-f]{0,64}")
 
 Refs = Mapping[str, ObjectId]
 
@@ -49,8 +51,10 @@ RefState = Literal["current", "lagging", "missing", "foreign"]
 class BadRef(NamedTuple):
     """A ref file that names no object."""
 
-    #: ``empty`` and ``zeros`` are what a power cut leaves; ``malformed`` is anything else.
-    reason: Literal["empty", "zeros", "malformed"]
+    #: ``empty``, ``zeros`` and ``cut`` are what a power cut leaves; ``malformed`` is not.
+    reason: Literal["empty", "zeros", "cut", "malformed"]
+    #: What is left of a cut one.
+    start: str = ""
 
 
 def check_ref_name(name: str) -> None:
@@ -78,16 +82,17 @@ def encode_ref(oid: ObjectId) -> bytes:
 
 def decode_ref(raw: bytes) -> ObjectId | BadRef:
     """What the bytes of a ref file say."""
+    if _VALID.fullmatch(raw) is not None:
+        return ObjectId.parse(raw[:-1].decode("ascii"))
     if not raw:
         return BadRef("empty")
-    if raw.count(0) == len(raw) <= _REF_BYTES:
+    if len(raw) > _REF_BYTES:
+        return BadRef("malformed")
+    start = raw.rstrip(b"\0")
+    if not start:
         return BadRef("zeros")
-    try:
-        text = raw.decode("ascii")
-        if len(raw) == _REF_BYTES and text.endswith("\n") and text.startswith(PREFIX):
-            return ObjectId.parse(text[:-1])
-    except (UnicodeDecodeError, InvalidError):
-        pass
+    if len(start) < _REF_BYTES and _START.fullmatch(start) is not None:
+        return BadRef("cut", start.decode("ascii"))
     return BadRef("malformed")
 
 
@@ -126,8 +131,8 @@ def _names(root: Path) -> list[str]:
 
 def classify(
     actual: Mapping[str, ObjectId | BadRef],
-    expected: Mapping[str, ObjectId],
-    earlier: Iterable[Mapping[str, ObjectId]],
+    expected: Refs,
+    earlier: Iterable[Refs],
 ) -> dict[str, RefState]:
     """How each ref stands to the head of the log.
 
@@ -140,7 +145,8 @@ def classify(
     Returns:
         A state for each name in ``actual`` and ``expected``. ``lagging``: the value of an
         earlier publication (also of a ref that the head no longer has), a file that is empty
-        or zeros, or a ref that the generation named by ``refs/generation`` didn't have yet.
+        or zeros or ends too early, or a ref that the generation named by ``refs/generation``
+        didn't have yet.
     """
     past = _Past(earlier)
     states: dict[str, RefState] = {}
@@ -151,8 +157,8 @@ def classify(
         elif value == expected.get(name):
             states[name] = "current"
         elif isinstance(value, BadRef):
-            known = name in expected or past.first(partial(_has, name)) is not None
-            states[name] = "lagging" if value.reason != "malformed" and known else "foreign"
+            left = _may_be_left(name, value, expected, past)
+            states[name] = "lagging" if left else "foreign"
         elif past.first(partial(_has_value, name, value)) is not None:
             states[name] = "lagging"
         else:
@@ -160,10 +166,18 @@ def classify(
     return states
 
 
+def _may_be_left(name: str, value: BadRef, expected: Refs, past: _Past) -> bool:
+    """Whether a power cut may have left a file like this."""
+    if value.reason == "malformed":
+        return False
+    begins = partial(_begins_with, name, value.start)
+    return begins(expected) or past.first(begins) is not None
+
+
 def _may_be_missing(
     name: str,
     actual: Mapping[str, ObjectId | BadRef],
-    expected: Mapping[str, ObjectId],
+    expected: Refs,
     past: _Past,
 ) -> bool:
     parent = past.first(_any)
@@ -180,28 +194,26 @@ def _may_be_missing(
     return at is not None and name not in at
 
 
-def _any(_: Mapping[str, ObjectId]) -> bool:
+def _any(_: Refs) -> bool:
     return True
 
 
-def _has(name: str, one: Mapping[str, ObjectId]) -> bool:
-    return name in one
+def _begins_with(name: str, start: str, one: Refs) -> bool:
+    return name in one and one[name].startswith(start)
 
 
-def _has_value(name: str, value: ObjectId, one: Mapping[str, ObjectId]) -> bool:
+def _has_value(name: str, value: ObjectId, one: Refs) -> bool:
     return one.get(name) == value
 
 
 class _Past:
     """Earlier generations' refs, taken from an iterator as far as questions need them."""
 
-    def __init__(self, source: Iterable[Mapping[str, ObjectId]]) -> None:
-        self._source: Iterator[Mapping[str, ObjectId]] = iter(source)
-        self._seen: list[Mapping[str, ObjectId]] = []
+    def __init__(self, source: Iterable[Refs]) -> None:
+        self._source: Iterator[Refs] = iter(source)
+        self._seen: list[Refs] = []
 
-    def first(
-        self, wanted: Callable[[Mapping[str, ObjectId]], bool]
-    ) -> Mapping[str, ObjectId] | None:
+    def first(self, wanted: Callable[[Refs], bool]) -> Refs | None:
         for one in self._seen:
             if wanted(one):
                 return one

@@ -86,6 +86,9 @@ class ObjectWriter:
         #: Refs as this process last saw or wrote them, None when it must look again.
         self._refs: dict[str, ObjectId] | None = None
         self._temporary = 0
+        self._token = os.urandom(8).hex()
+        self._ref_paths: dict[str, Path] = {}
+        self._ref_temporary = self.temporary("ref")
 
     @classmethod
     def create(cls, root: Path, **options: Unpack[WriterOptions]) -> ObjectWriter:
@@ -154,12 +157,9 @@ class ObjectWriter:
             self.log.ensure_synced()
 
     def temporary(self, what: str) -> Path:
-        """A name in ``tmp/`` that no other writer uses."""
-        while True:
-            self._temporary += 1
-            path = self.root / TMP / f"{what}-{os.getpid()}-{id(self):x}-{self._temporary}"
-            if not path.exists():
-                return path
+        """A name in ``tmp/`` that no other writer uses, for residue a crash may leave."""
+        self._temporary += 1
+        return self.root / TMP / f"{what}-{self._token}-{self._temporary}"
 
     def ensure_folder(self, path: Path) -> None:
         """Make a folder of the package durably unless it exists.
@@ -233,7 +233,9 @@ class ObjectWriter:
         return behind
 
     def _write_ref(self, name: str, value: ObjectId | None, *, durable: bool) -> None:
-        path = ref_path(self.root, name)
+        path = self._ref_paths.get(name)
+        if path is None:
+            path = self._ref_paths[name] = ref_path(self.root, name)
         if value is None:
             self.io.unlink(path)
             return
@@ -241,7 +243,7 @@ class ObjectWriter:
             self.ensure_folder(path.parent)
             self.ensure_folder(self.root / TMP)
         self.io.write_atomic(
-            path, encode_ref(value), temporary=self.temporary(f"ref-{name}"), durable=durable
+            path, encode_ref(value), temporary=self._ref_temporary, durable=durable
         )
 
     def _project_refs(self, refs: Refs) -> None:

@@ -1,0 +1,283 @@
+"""Power cuts at every point of a workload: what was acknowledged is there, and work goes on."""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from vstore.errors import NotFoundError, StorageError, VStoreError
+from vstore.objects.reader import ObjectReader
+from vstore.objects.writer import ObjectWriter
+from vstore.testing.crashes import DEEP, SMALL, CrashState, Profile, crash_states
+from vstore.testing.faults import FaultyIO, KillingIO, Operation, RecordingIO, SimulatedDeath
+from vstore.testing.store import StoreHistory, check_store, continue_store
+
+#: Recovered states need no real disk.
+MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
+PLAIN = StoreHistory()
+LARGE = StoreHistory(large_every=2, large_bytes=1024 * 1024 + 5000)
+
+
+def salts() -> Callable[[], bytes]:
+    """Salts of a fixed row, so that a workload always has the same trace."""
+    numbers = itertools.count(1)
+    return lambda: next(numbers).to_bytes(16, "little")
+
+
+def run(root: Path, io: RecordingIO, history: StoreHistory, count: int, segment_bytes: int) -> None:
+    """Create a package and publish, saying after each what was acknowledged."""
+    writer = ObjectWriter.create(root, io=io, segment_bytes=segment_bytes, salt=salts())
+    io.mark("0")
+    for number in range(1, count + 1):
+        io.mark(f"begin {number}")
+        history.publish(writer, number)
+        io.mark(str(number))
+    writer.close()
+
+
+def scenario_plain(root: Path, io: RecordingIO) -> StoreHistory:
+    run(root, io, PLAIN, 4, 1 << 20)
+    return PLAIN
+
+
+def scenario_rolling(root: Path, io: RecordingIO) -> StoreHistory:
+    run(root, io, PLAIN, 4, 800)
+    return PLAIN
+
+
+def scenario_large(root: Path, io: RecordingIO) -> StoreHistory:
+    run(root, io, LARGE, 2, 1 << 20)
+    return LARGE
+
+
+def scenario_unsynced(root: Path, io: RecordingIO) -> StoreHistory:
+    """A process dies between writing a frame and syncing it; another one goes on."""
+    run(root, io, PLAIN, 2, 1 << 20)
+    trial = KillingIO(10**9, simulate=True, inner=io)
+    writer = ObjectWriter.open(root, io=trial)
+    trial.kill_at = 3  # open, sync of what was there, write | sync
+    io.mark("begin 3")
+    with pytest.raises(SimulatedDeath):
+        PLAIN.publish(writer, 3)
+    assert io.operations[-1].name == "write"
+    for number in (4, 5):
+        continue_one(root, io, number)
+    return PLAIN
+
+
+def scenario_torn(root: Path, io: RecordingIO) -> StoreHistory:
+    """A process dies in the middle of writing a frame; others go on."""
+    run(root, io, PLAIN, 2, 1 << 20)
+    trial = KillingIO(2, written=60, simulate=True, inner=io)
+    writer = ObjectWriter.open(root, io=trial)
+    io.mark("begin 3")
+    with pytest.raises(SimulatedDeath):
+        PLAIN.publish(writer, 3)
+    for number in (3, 4):
+        continue_one(root, io, number)
+    return PLAIN
+
+
+def continue_one(root: Path, io: RecordingIO, number: int) -> None:
+    writer = ObjectWriter.open(root, io=io, salt=salts())
+    io.mark(f"begin {number}")
+    PLAIN.publish(writer, number)
+    io.mark(str(number))
+    writer.close()
+
+
+SCENARIOS = {
+    "plain": scenario_plain,
+    "rolling": scenario_rolling,
+    "large": scenario_large,
+    "unsynced": scenario_unsynced,
+    "torn": scenario_torn,
+}
+
+
+def check_state(state: CrashState, folder: Path, history: StoreHistory) -> None:
+    """Recover from one state, and go on."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    state.materialise(folder)
+    root = folder / "package"
+    acknowledged = max((int(mark) for mark in state.marks if mark.isdigit()), default=-1)
+    begun = max((int(mark[6:]) for mark in state.marks if mark.startswith("begin ")), default=0)
+    if acknowledged < 0:
+        try:
+            ObjectReader(root).close()
+        except NotFoundError:
+            root.mkdir(exist_ok=True)
+            ObjectWriter.create(root).close()
+    number = check_store(root, history, max(acknowledged, 0), begun)
+    # Reading changed nothing: asking again gives the same.
+    assert check_store(root, history, number, number) == number
+    continue_store(root, history, number)
+    assert check_store(root, history, number + 2, number + 2) == number + 2
+    writer = ObjectWriter.open(root)
+    assert not writer.restore_refs(history.refs(number + 2), history.earlier(number + 2))
+    writer.close()
+
+
+def explore(
+    tmp_path: Path,
+    scenario: Callable[[Path, RecordingIO], StoreHistory],
+    profile: Profile,
+    omit: Callable[[Operation], bool] = lambda _: False,
+) -> int:
+    folder = tmp_path / "recorded"
+    folder.mkdir(exist_ok=True)
+    io = RecordingIO(omit=omit)
+    history = scenario(folder / "package", io)
+    states = 0
+    with tempfile.TemporaryDirectory(dir=MEMORY) as scratch:
+        for state in crash_states(folder, io.operations, profile):
+            check_state(state, Path(scratch) / "state", history)
+            states += 1
+    return states
+
+
+TINY = Profile(recent=2, samples=1, cuts=(500,))
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_every_state_recovers(tmp_path: Path, name: str) -> None:
+    assert explore(tmp_path, SCENARIOS[name], TINY) > 20
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("profile", [SMALL, DEEP], ids=["small", "deep"])
+def test_every_state_recovers_deep(tmp_path: Path, name: str, profile: Profile) -> None:
+    assert explore(tmp_path, SCENARIOS[name], profile) > 100
+
+
+#: Which sync of which scenario: name of the operation, end of its path, and which of those.
+#: That of a new ref's file is missing: without it a power cut leaves an empty ref, which lags.
+SYNCS = {
+    "frame": ("plain", "sync", ".vlog", None),
+    "segment": ("rolling", "sync", "tmp/segment-*", None),
+    "segment's folder": ("rolling", "sync_folder", "objects/log", None),
+    "large object": ("large", "sync", "tmp/large-*", None),
+    "large object's folder": ("large", "sync_folder", "objects/large/??", None),
+    "folder of large folders": ("large", "sync_folder", "objects/large", None),
+    "refs folder": ("plain", "sync_folder", "refs", None),
+    "format file": ("plain", "sync", "tmp/format-*", None),
+    "folders at creation": ("plain", "sync_folder", "package", None),
+    "objects folder at creation": ("plain", "sync_folder", "objects", None),
+    "frame of another process": ("unsynced", "sync", ".vlog", 3),
+    "torn segment": ("torn", "sync", ".vlog", 3),
+}
+
+
+@pytest.mark.parametrize("name", SYNCS)
+def test_no_sync_is_superfluous(tmp_path: Path, name: str) -> None:
+    scenario, operation, pattern, which = SYNCS[name]
+    counter = itertools.count()
+
+    def omit(one: Operation) -> bool:
+        path = one.path.as_posix()
+        if one.name != operation:
+            return False
+        if not (one.path.match(pattern) or (pattern[0] == "." and path.endswith(pattern))):
+            return False
+        return which is None or next(counter) == which
+
+    with pytest.raises((AssertionError, VStoreError)):
+        explore(tmp_path, SCENARIOS[scenario], SMALL, omit)
+
+
+def fault_free_count(tmp_path: Path, history: StoreHistory) -> int:
+    io = RecordingIO()
+    run(tmp_path / "counted", io, history, 3, 900)
+    return len(io.operations)
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO], ids=["ENOSPC", "EIO"])
+@pytest.mark.parametrize("written", [0, 50])
+@pytest.mark.parametrize("history", [PLAIN, LARGE], ids=["plain", "large"])
+def test_an_error_at_any_operation(
+    tmp_path: Path, error: int, written: int, history: StoreHistory
+) -> None:
+    for fail_at in range(fault_free_count(tmp_path, history)):
+        folder = tmp_path / str(fail_at)
+        folder.mkdir()
+        root = folder / "package"
+        io = FaultyIO(fail_at, error, written=written)
+        acknowledged = -1
+        try:
+            writer = ObjectWriter.create(root, io=io, segment_bytes=900)
+            acknowledged = 0
+            for number in (1, 2, 3):
+                history.publish(writer, number)
+                acknowledged = number
+        except StorageError as failure:
+            unknown = failure.details["outcome"] == "unknown"
+        else:
+            unknown = False
+            assert io.failed is None or io.failed.name in {
+                "create",
+                "write",
+                "replace",
+                "sync",
+                "sync_folder",
+                "unlink",
+                "open",
+            }
+        if acknowledged < 0:
+            try:
+                ObjectReader(root).close()
+            except NotFoundError:
+                root.mkdir(exist_ok=True)
+                ObjectWriter.create(root).close()
+        begun = acknowledged + 1 if unknown else max(acknowledged, 0)
+        number = check_store(root, history, max(acknowledged, 0), max(begun, 0))
+        continue_store(root, history, number)
+        check_store(root, history, number + 2, number + 2)
+        shutil.rmtree(folder)
+
+
+def test_a_disk_that_stays_full_leaves_the_package_as_it_was(tmp_path: Path) -> None:
+    root = tmp_path / "package"
+    writer = ObjectWriter.create(root)
+    PLAIN.publish(writer, 1)
+    writer.close()
+    io = FaultyIO(2, errno.ENOSPC, lasting=True, written=30, only=("create", "write", "mkdir"))
+    full = ObjectWriter.open(root, io=io)
+    for _ in range(3):
+        with pytest.raises(StorageError) as caught:
+            PLAIN.publish(full, 2)
+        assert caught.value.kind == "disk_full"
+        assert caught.value.details["outcome"] == "none"
+    full.close()
+    assert check_store(root, PLAIN, 1, 1) == 1
+    continue_store(root, PLAIN, 1)
+    assert check_store(root, PLAIN, 3, 3) == 3
+
+
+def test_a_writer_whose_sync_failed_stops(tmp_path: Path) -> None:
+    root = tmp_path / "package"
+    ObjectWriter.create(root).close()
+    io = FaultyIO(10**9)
+    writer = ObjectWriter.open(root, io=io)
+    PLAIN.publish(writer, 1)
+    io.fail_at = io.count + 1
+    with pytest.raises(StorageError) as caught:
+        PLAIN.publish(writer, 2)
+    assert io.failed is not None
+    assert io.failed.name == "sync"
+    assert caught.value.kind == "outcome_unknown"
+    with pytest.raises(StorageError) as caught:
+        PLAIN.publish(writer, 2)
+    assert caught.value.kind == "writer_stopped"
+    with pytest.raises(StorageError):
+        writer.ensure_synced()
+    # What was written is there unless the disk lost it: the next process decides.
+    number = check_store(root, PLAIN, 1, 2)
+    continue_store(root, PLAIN, number)
