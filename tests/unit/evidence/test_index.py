@@ -2,6 +2,7 @@
 
 import copy
 
+import msgspec
 import pytest
 from pymerkle import InmemoryTree
 
@@ -23,6 +24,7 @@ from vstore.testing.evidence_samples import (
 )
 from vstore.tools.request import SourceSearch
 
+change = msgspec.structs.replace
 TWO_LINES = lines_content(("a.py", 1, "x"), ("a.py", 2, "y"))
 ONE_LINE = lines_content(("a.py", 1, "x"))
 
@@ -273,10 +275,7 @@ def test_a_verifier_goes_on_with_the_documents_as_stored(state):
         drafts=[draft(ONE_LINE, "a1")],
         source_bytes=5,
     )
-    members = {
-        name: getattr(plan.records[0].document, name) for name in EvidenceRecord.__struct_fields__
-    }
-    forged = seal(EvidenceRecord(**(members | {"novelty_score": 7})))
+    forged = seal(change(plan.records[0].document, novelty_score=7))
     judged = plan_publication(
         state,
         revision=1,
@@ -340,3 +339,75 @@ def test_a_frontier_of_another_history_is_refused(state):
             )
         assert caught.value.kind == "stale_cache"
         other.append(b"something else")
+
+
+# ---------------------------------------------------------------- a writer that continues
+
+
+@pytest.fixture
+def history(state):
+    return [
+        publish(state, draft(ONE_LINE, "a1"), draft(TWO_LINES, "a2")),
+        publish(state, draft(TWO_LINES, "a3"), draft(ONE_LINE, "a4")),
+        publish(state, draft(lines_content(("b.py", 1, "z")), "a1"), revision=2),
+    ]
+
+
+def test_adopting_what_is_stored_gives_the_very_state(state, history):
+    continued = EvidenceState.empty("C1", "P1")
+    for one in history:
+        continued.adopt(one.index, one.records)
+    assert dump(continued) == dump(state)
+
+
+@pytest.mark.parametrize("at", range(3))
+def test_an_index_that_does_not_continue_the_state_is_refused(history, at):
+    continued = EvidenceState.empty("C1", "P1")
+    for one in history[:at]:
+        continued.adopt(one.index, one.records)
+    before = dump(continued)
+    index, records = history[at].index, history[at].records
+    document = index.document
+    entry = document.records[0]
+    bad = [
+        {"case_id": "C2"},
+        {"package_id": "P2"},
+        {"parent": object_id(b"another")},
+        {"sequence": document.sequence + 1},
+        {"records": []},
+        {"records": document.records[::-1] if at < 2 else document.records * 2},
+        {"records": [change(entry, id="E000099"), *document.records[1:]]},
+        {"records": [change(entry, object=index.id), *document.records[1:]]},
+        {"count": document.count + 1},
+        {"distinct_atoms": document.distinct_atoms + 1},
+        {"tree": change(document.tree, size=document.tree.size + 1)},
+        {"tree": change(document.tree, root="0" * 64)},
+    ]
+    for members in bad:
+        with pytest.raises(IntegrityError) as caught:
+            continued.adopt(seal(change(document, **members)), records)
+        assert caught.value.kind == "bad_index"
+    renumbered = seal(change(records[0].document, id="E000099"))
+    swapped = change(entry, object=renumbered.id)
+    with pytest.raises(IntegrityError):
+        continued.adopt(
+            seal(change(document, records=[swapped, *document.records[1:]])),
+            [renumbered, *records[1:]],
+        )
+    assert dump(continued) == before
+    continued.adopt(index, records)
+
+
+def test_adopting_keeps_what_was_first(history):
+    continued = EvidenceState.empty("C1", "P1")
+    for one in history:
+        continued.adopt(one.index, one.records)
+    assert continued.actions == {
+        (1, "a1"): "E000001",
+        (1, "a2"): "E000002",
+        (1, "a3"): "E000003",
+        (1, "a4"): "E000004",
+        (2, "a1"): "E000005",
+    }
+    assert continued.contents[ONE_LINE.id] == "E000001"
+    assert continued.contents[TWO_LINES.id] == "E000002"
