@@ -188,7 +188,7 @@ def test_an_abbreviation_must_be_one_ids(repository: Repository) -> None:
     candidates = cast("list[ObjectId]", caught.value.details["candidates"])
     assert {first, second} <= set(candidates)
     assert first in (caught.value.hint or "")
-    shared = len(os.path.commonprefix([first.hex, second.hex]))
+    shared = next(n for n in range(64) if first.hex[n] != second.hex[n])
     assert reader.resolve(first.hex[: shared + 1]) == first
     short = naming.abbreviate(reader, first, digits=4)
     assert len(short) > shared
