@@ -109,7 +109,6 @@ class ZipReader:
         if sum(one.compress_size for one in self._infos) > packed_size:
             refuse("overlapping_members", "the archive has members that overlap")
         unpacked = sum(one.file_size for one in self._infos)
-        limits.package.check_bytes(unpacked)
         limits.check_ratio(packed_size, unpacked)
         self._members = [_member(one) for one in self._infos]
 

@@ -141,6 +141,8 @@ class _Capture:
         package = self._limits.package
         folders = sum(member.kind == "folder" for member in members)
         package.check_files(max(folders, len(members) - folders))
+        taken = zip(members, planned.targets, strict=True)
+        package.check_bytes(sum(member.size for member, target in taken if target is not None))
         # A dry run of the tree: paths that can't stand together are found before any write.
         trial = TreeBuilder()
         for member, target in zip(members, planned.targets, strict=True):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, NamedTuple
@@ -200,15 +200,17 @@ class _Git:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
-        with process:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            try:
-                yield _Blobs(process.stdin, process.stdout)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            yield _Blobs(process.stdin, process.stdout)
+        finally:
+            process.kill()
+            process.stdout.close()
+            # A program that died leaves a question behind that can't be flushed any more.
+            with suppress(OSError):
                 process.stdin.close()
-            except BaseException:
-                process.kill()
-                raise
+            process.wait()
 
 
 class _Blobs:

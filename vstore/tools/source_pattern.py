@@ -21,6 +21,18 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from vstore.tools.code_ranges import (
+    LAST_POINT,
+    POSIX_CLASSES,
+    Ranges,
+    complement,
+    folded,
+    named_set,
+    point_text,
+    ranges_text,
+    ranges_weight,
+)
+
 __all__ = ["MAX_GROUP_DEPTH", "MAX_REPEAT", "MAX_WEIGHT", "PatternError", "Rewritten", "rewrite"]
 
 MAX_REPEAT: Final = 1000
@@ -28,34 +40,11 @@ MAX_GROUP_DEPTH: Final = 100
 #: Size of the compiled automaton in rough units: an ASCII literal is 1, ``.`` is 13.
 MAX_WEIGHT: Final = 10_000
 
-_LAST: Final = 0x10FFFF
-_Ranges = list[tuple[int, int]]
 
 _SIMPLE: Final = {"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
 _HEX: Final = frozenset("0123456789abcdefABCDEF")
 _OCTAL: Final = frozenset("01234567")
 _GROUP_NAME: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
-_SETS: Final[dict[str, _Ranges]] = {
-    "d": [(48, 57)],
-    "s": [(9, 10), (12, 13), (32, 32)],
-    "w": [(48, 57), (65, 90), (95, 95), (97, 122)],
-}
-_POSIX: Final[dict[str, _Ranges]] = {
-    "alnum": [(48, 57), (65, 90), (97, 122)],
-    "alpha": [(65, 90), (97, 122)],
-    "ascii": [(0, 127)],
-    "blank": [(9, 9), (32, 32)],
-    "cntrl": [(0, 31), (127, 127)],
-    "digit": [(48, 57)],
-    "graph": [(33, 126)],
-    "lower": [(97, 122)],
-    "print": [(32, 126)],
-    "punct": [(33, 47), (58, 64), (91, 96), (123, 126)],
-    "space": [(9, 13), (32, 32)],
-    "upper": [(65, 90)],
-    "word": [(48, 57), (65, 90), (95, 95), (97, 122)],
-    "xdigit": [(48, 57), (65, 70), (97, 102)],
-}
 
 
 class PatternError(ValueError):
@@ -209,7 +198,7 @@ class _Parser:
         if char == "[":
             return _class_part(self._class())
         if char == ".":
-            return _class_part([(0, _LAST)])
+            return _class_part([(0, LAST_POINT)])
         if char in "^$":
             return _Part(char, 1, 1)
         if char in "*+?":
@@ -262,12 +251,12 @@ class _Parser:
             if point > 127:
                 raise PatternError("ignoring case beyond ASCII, which depends on a Unicode version")
             if chr(point).isalpha():
-                part = _class_part(_folded([(point, point)]))
+                part = _class_part(folded([(point, point)]))
                 return part._replace(literal=chr(point))
         char = chr(point)
         if point > 127:
-            return _Part(_point(point), 4, 1, char)
-        return _Part(char if char.isalnum() else _point(point), 1, 1, char)
+            return _Part(point_text(point), 4, 1, char)
+        return _Part(char if char.isalnum() else point_text(point), 1, 1, char)
 
     def _escape(self) -> _Part | None:
         char = self._next()
@@ -279,8 +268,8 @@ class _Parser:
             return _Part("$", 1, 1)
         if char == "Q":
             return self._quoted()
-        if char.lower() in _SETS:
-            return _class_part(_named_set(char))
+        if (ranges := named_set(char)) is not None:
+            return _class_part(ranges)
         return self._literal(self._escaped_point(char))
 
     def _quoted(self) -> _Part | None:
@@ -335,9 +324,9 @@ class _Parser:
             raise PatternError(r"a \x escape that isn't hexadecimal")
         return _check_point(int(digits, 16))
 
-    def _class(self) -> _Ranges:
+    def _class(self) -> Ranges:
         negated = self._accept("^")
-        ranges: _Ranges = []
+        ranges: Ranges = []
         first = True
         while first or not self._accept("]"):
             first = False
@@ -348,7 +337,7 @@ class _Parser:
             if not isinstance(low, int):
                 ranges += low
                 continue
-            high: int | _Ranges = low
+            high: int | Ranges = low
             if (
                 self._text.startswith("-", self._at)
                 and self._text[self._at + 1 : self._at + 2] != "]"
@@ -359,28 +348,28 @@ class _Parser:
                 raise PatternError("a range in a class that isn't one")
             if self._fold and high > 127:
                 raise PatternError("ignoring case beyond ASCII, which depends on a Unicode version")
-            ranges += _folded([(low, high)]) if self._fold else [(low, high)]
-        return _complement(ranges) if negated else ranges
+            ranges += folded([(low, high)]) if self._fold else [(low, high)]
+        return complement(ranges) if negated else ranges
 
-    def _class_member(self) -> int | _Ranges:
+    def _class_member(self) -> int | Ranges:
         char = self._next()
         if char != "\\":
             return _check_point(ord(char))
         char = self._next()
-        if char.lower() in _SETS:
-            return _named_set(char)
+        if (ranges := named_set(char)) is not None:
+            return ranges
         return self._escaped_point(char)
 
-    def _posix(self) -> _Ranges:
+    def _posix(self) -> Ranges:
         negated = self._accept("^")
         close = self._text.find(":]", self._at)
-        ranges = _POSIX.get(self._text[self._at : close]) if close >= 0 else None
+        ranges = POSIX_CLASSES.get(self._text[self._at : close]) if close >= 0 else None
         if ranges is None:
             raise PatternError("a [: that begins no known class")
         self._at = close + 2
         if self._fold:
-            ranges = _folded(ranges)
-        return _complement(ranges) if negated else ranges
+            ranges = folded(ranges)
+        return complement(ranges) if negated else ranges
 
 
 def _is_number(text: str) -> bool:
@@ -394,7 +383,7 @@ def _number(text: str) -> int:
 
 
 def _check_point(point: int) -> int:
-    if point > _LAST or 0xD800 <= point <= 0xDFFF:
+    if point > LAST_POINT or 0xD800 <= point <= 0xDFFF:
         raise PatternError("a code point that isn't a character")
     return point
 
@@ -403,52 +392,5 @@ def _point(point: int) -> str:
     return f"\\x{{{point:x}}}"
 
 
-def _named_set(char: str) -> _Ranges:
-    ranges = _SETS[char.lower()]
-    return _complement(ranges) if char.isupper() else ranges
-
-
-def _merged(ranges: _Ranges) -> _Ranges:
-    merged: _Ranges = []
-    for low, high in sorted(ranges):
-        if merged and low <= merged[-1][1] + 1:
-            merged[-1] = (merged[-1][0], max(high, merged[-1][1]))
-        else:
-            merged.append((low, high))
-    return merged
-
-
-def _complement(ranges: _Ranges) -> _Ranges:
-    gaps: _Ranges = []
-    start = 0
-    for low, high in _merged(ranges):
-        if start < low:
-            gaps.append((start, low - 1))
-        start = high + 1
-    if start <= _LAST:
-        gaps.append((start, _LAST))
-    return gaps
-
-
-def _folded(ranges: _Ranges) -> _Ranges:
-    """The ranges, and the other case of every ASCII letter in them."""
-    more = list(ranges)
-    for low, high in ranges:
-        for first, last, shift in ((65, 90, 32), (97, 122, -32)):
-            if max(low, first) <= min(high, last):
-                more.append((max(low, first) + shift, min(high, last) + shift))
-    return more
-
-
-def _class_part(ranges: _Ranges) -> _Part:
-    """A class without LF, as explicit ranges; an empty one matches nothing."""
-    pieces: list[str] = []
-    weight = 0
-    for low, high in _merged(ranges):
-        for first, last in ((low, min(high, 9)), (max(low, 11), high)):
-            if first <= last:
-                pieces.append(_point(first) if first == last else f"{_point(first)}-{_point(last)}")
-                weight += 1 if last < 128 else 12
-    if not pieces:
-        return _Part(f"[^{_point(0)}-{_point(_LAST)}]", 1, 1)
-    return _Part(f"[{''.join(pieces)}]", weight, 1)
+def _class_part(ranges: Ranges) -> _Part:
+    return _Part(ranges_text(ranges), ranges_weight(ranges), 1)
