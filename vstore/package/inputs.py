@@ -11,14 +11,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vstore.errors import InvalidError
+from vstore.errors import InvalidError, NotFoundError
 from vstore.objects.ids import ObjectId
 from vstore.objects.memory import ObjectSink, ObjectSource
 from vstore.package.folder import FolderCapture
 from vstore.package.limits import PackageLimits
 from vstore.package.tree_builder import TreeBuilder, path_text
 
-__all__ = ["AddedInputs", "InputFile", "add_inputs", "empty_inputs", "input_file"]
+__all__ = [
+    "AddedInputs",
+    "InputFile",
+    "add_inputs",
+    "check_present",
+    "empty_inputs",
+    "input_file",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +60,18 @@ def input_file(source: Path, *, under: bytes = b"") -> InputFile:
             hint="say under which name it is taken in",
         )
     return InputFile(source, under + b"/" + name if under else name)
+
+
+def check_present(files: Iterable[InputFile]) -> None:
+    """Refuse files that aren't there, before anything is made for them.
+
+    Raises:
+        NotFoundError: One of them doesn't exist; the message names it.
+    """
+    for one in files:
+        if not os.path.lexists(one.source):
+            text = path_text(os.fsencode(one.source))
+            raise NotFoundError(f"no such file or folder: {text}", kind="no_file", path=text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,10 +134,14 @@ class PackageReader:
                     f"{oid} stands where a generation should", kind="not_a_generation", object=oid
                 )
             found = read
-            if len(self._generations) >= _KEEP:
-                self._generations.clear()
-            self._generations[oid] = found
+            self.remember(oid, found)
         return found
+
+    def remember(self, oid: ObjectId, generation: Generation) -> None:
+        """Keep a generation that was read, or that this process published."""
+        if len(self._generations) >= _KEEP:
+            self._generations.clear()
+        self._generations[oid] = generation
 
     def history(
         self, *, newest_first: bool = True, start: ObjectId | None = None

@@ -337,6 +337,7 @@ class Repository:
             earlier=refs_policy.earlier_refs(self.reader),
         )
         # From here on the publication stands, and nothing may report it as failed.
+        self.reader.remember(oid, child)
         self._history.advance(oid, encode(child))
         if self._history.due():
             self._history.save()

@@ -18,7 +18,7 @@ from vstore.errors import ConflictError, InvalidError, NotFoundError, StorageErr
 from vstore.objects.durable import REAL, DurableIO
 from vstore.package.case import Case
 from vstore.package.clock import Clock, utc_now
-from vstore.package.inputs import InputFile
+from vstore.package.inputs import InputFile, check_present
 from vstore.package.limits import PackageLimits
 from vstore.package.pinned import PinnedPackage
 from vstore.package.reader import PackageReader, is_package
@@ -190,6 +190,7 @@ class Workspace:
         package_id = check_name(case_id if package_id is None else package_id, "package")
         path = self.package_path(case_id)
         taken = list(files)
+        check_present(taken)
         with self._mutex:
             repository = Repository.create(
                 path, actor=self.actor, clock=self.clock, limits=self.limits, io=self._io

@@ -49,11 +49,16 @@ def test_a_case_has_one_package(workspace: Workspace) -> None:
     assert workspace.repository("c").pinned().number == 1
 
 
-def test_a_refused_init_leaves_nothing_behind_that_stops_the_next(
+def test_a_refused_init_leaves_nothing_that_stops_the_next(
     tmp_path: Path, workspace: Workspace
 ) -> None:
-    with pytest.raises(NotFoundError):
+    with pytest.raises(NotFoundError) as absent:
         workspace.init("c", "p", [input_file(tmp_path / "absent")])
+    assert absent.value.kind == "no_file"
+    assert not (workspace.root / "c").exists()
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InvalidError):
+        workspace.init("c", "p", [input_file(tmp_path / "pipe")])
     with pytest.raises(NotFoundError) as caught:
         workspace.repository("c")
     assert caught.value.kind == "no_generation"
