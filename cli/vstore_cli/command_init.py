@@ -39,13 +39,20 @@ def command(
     Example:
       vstore init search-592 report.txt
     """
+    from vstore.errors import NotFoundError
     from vstore.objects.tree import walk
     from vstore.package.inputs import input_file
-    from vstore.package.workspace import Workspace
+    from vstore.package.workspace import Workspace, check_name
     from vstore_cli.terminal import safe
     from vstore_cli.words import count, short
 
     folder = path or Path(case)
+    check_name(case, "case")
+    for one in files:
+        # Before a folder is made: a slip of the finger leaves nothing behind.
+        if not os.path.lexists(one):
+            raise NotFoundError(f"no such file or folder: {one}", kind="no_file")
+    folder.absolute().parent.mkdir(parents=True, exist_ok=True)
     workspace = session.closing.enter_context(
         Workspace.of_package(folder, actor=session.actor, clock=session.clock)
     )

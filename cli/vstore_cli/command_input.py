@@ -23,6 +23,10 @@ def command() -> None:
     """Raw input: the bug report, logs and other files that the case starts from.
 
     It can be searched like code, as the source named inputs.
+
+    \b
+    Example:
+      vstore input add crash.log
     """
 
 

@@ -100,7 +100,7 @@ def source_search(
 
     \b
     Example:
-      vstore query source.search -H H1 "rowid" --under sqlite_utils/db.py --limit 20
+      vstore query source.search -H H1 "rowid" --under src/db.py --limit 20
     """
     from vstore.tools.request import SourceSearch
 

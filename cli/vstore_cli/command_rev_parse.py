@@ -11,7 +11,7 @@ __all__ = ["command"]
 
 @click.command("rev-parse", short_help="Print the full object ids of names.")
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
-@click.option("--short", is_flag=True, help="Print the shortest unambiguous form, of 8 or more.")
+@click.option("--short", is_flag=True, help="Print the shortest unambiguous form.")
 @json_option
 @package_option
 @pass_session

@@ -99,7 +99,9 @@ def print_report(terminal: Terminal, report: Report, *, quiet: bool = False) -> 
     lines = text_lines(report, width=width)
     for line in lines[-1:] if quiet else lines:
         styles = _STYLES.get(line.style, ())
-        for text in [line.text] if len(line.text) <= width else _wrap(line.text, width):
+        # The verdict stays on one line whatever the path is, so that it can be searched for.
+        whole = len(line.text) <= width or line.style.startswith("verdict")
+        for text in [line.text] if whole else _wrap(line.text, width):
             terminal.print(terminal.paint(text, *styles) if styles else text)
 
 

@@ -150,7 +150,12 @@ def run(
     session = Session(terminal, terminal.environ, clock)
     start = _current_folder()
     try:
-        with session.closing, cli.make_context("vstore", list(arguments), obj=session) as ctx:
+        # click prints help texts by itself.
+        with (
+            contextlib.redirect_stdout(terminal.stdout),
+            session.closing,
+            cli.make_context("vstore", list(arguments), obj=session) as ctx,
+        ):
             returned = cli.invoke(ctx)
         terminal.flush()
         return returned if isinstance(returned, int) else errors.DONE
