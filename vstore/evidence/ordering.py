@@ -15,12 +15,13 @@ is refused.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 from vstore.errors import InvalidError
 from vstore.evidence.documents import TestObservation
-from vstore.objects.document import MAX_INTEGER
 from vstore.objects.text import RawText, Text, text_to_bytes
 from vstore.tools.items import (
     MAX_LINE_BYTES,
@@ -53,8 +54,8 @@ __all__ = [
 T = TypeVar("T")
 AnyItem = Item | TestObservation
 
-_DIGITS: Final = frozenset("0123456789")
-_MAX_POSITION_DIGITS: Final = len(str(MAX_INTEGER))
+#: A position has at most as many digits as the largest integer of a document.
+_POINTER: Final = re.compile(r"/tables/[^/]*/rows/(0|[1-9][0-9]{0,15})", re.ASCII)
 
 
 def line_key(line: SourceLine) -> tuple[bytes, str, int]:
@@ -69,11 +70,14 @@ def file_key(file: SourceFile) -> tuple[bytes, str]:
 
 def row_key(row: DatabaseRow) -> tuple[bytes, tuple[bytes, ...], int]:
     """The sort key of a row."""
-    return (
-        text_to_bytes(row.table),
-        tuple(text_to_bytes(column.name) for column in row.columns),
-        position_of(row.location),
-    )
+    names = tuple([column.name for column in row.columns])
+    return text_to_bytes(row.table), _projection(names), position_of(row.location)
+
+
+@lru_cache(maxsize=64)
+def _projection(names: tuple[Text, ...]) -> tuple[bytes, ...]:
+    """The bytes of column names; the rows of one query share them."""
+    return tuple(map(text_to_bytes, names))
 
 
 def table_key(table: TableSchema) -> tuple[bytes, str, bytes]:
@@ -110,20 +114,12 @@ def position_of(location: Location) -> int:
     Raises:
         InvalidError: The pointer isn't ``/tables/NAME/rows/POSITION``.
     """
-    head, _, digits = location.pointer.rpartition("/")
-    if (
-        not digits
-        or len(digits) > _MAX_POSITION_DIGITS
-        or not _DIGITS.issuperset(digits)
-        or (digits[0] == "0" and digits != "0")
-        or not head.startswith("/tables/")
-        or not head.endswith("/rows")
-        or head.count("/") != 3
-    ):
+    found = _POINTER.fullmatch(location.pointer)
+    if found is None:
         raise InvalidError(
             "a row's location is not /tables/NAME/rows/POSITION", kind="invalid_location"
         )
-    return int(digits)
+    return int(found[1])
 
 
 def arrange(items: Sequence[T], key: Callable[[T], Any]) -> tuple[list[T], list[int] | None]:
