@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn
 
-from vstore.errors import InvalidError, LimitExceeded, NotFoundError, StorageError, VStoreError
+from vstore.errors import InvalidError, LimitExceeded, NotFoundError, StorageError
 from vstore.objects.ids import ObjectId
 from vstore.objects.memory import ObjectSink
 from vstore.package.exclude import ExcludePatterns
@@ -221,6 +221,7 @@ class FolderCapture:
             )
 
     def _read(self, where: bytes, status: os.stat_result) -> tuple[ObjectId, int]:
+        self._limits.check_file(status.st_size, path_text(where))
         self._count(status.st_size)
         try:
             # No link and no pipe that took the file's place meanwhile is opened.
@@ -241,10 +242,9 @@ class FolderCapture:
                 if size != status.st_size:
                     raise _changed(where)
                 return oid, size
-        except VStoreError as error:
-            if isinstance(error, LimitExceeded):
-                error.details.setdefault("path", path_text(where))
-            raise
+        except LimitExceeded as error:
+            # It grew while it was read.
+            raise _changed(where) from error
         except OSError as error:
             _explain(error, where)
 

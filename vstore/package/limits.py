@@ -24,6 +24,26 @@ class PackageLimits:
     max_input_files: int = 200_000
     max_file_bytes: int = 2 * 1024**3
 
+    def check_file(self, asked: int, path: str) -> None:
+        """Refuse a file of more than :attr:`max_file_bytes`.
+
+        Args:
+            asked: Its bytes.
+            path: What messages call it.
+
+        Raises:
+            LimitExceeded: It has more; ``details["path"]`` names it.
+        """
+        if asked > self.max_file_bytes:
+            raise LimitExceeded(
+                f"{asked} bytes; the limit max_file_bytes is {self.max_file_bytes}: {path}",
+                hint="raise max_file_bytes, or leave the file out",
+                limit="max_file_bytes",
+                value=self.max_file_bytes,
+                asked=asked,
+                path=path,
+            )
+
     def check_bytes(self, asked: int) -> None:
         """Refuse more bytes than :attr:`max_input_bytes` in all.
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from vstore.errors import ConflictError, IntegrityError
-from vstore.objects.canonical import encode
+from vstore.errors import ConflictError, IntegrityError, InvalidError
+from vstore.objects.canonical import decode, encode
 from vstore.objects.durable import REAL, DurableIO
 from vstore.objects.ids import ObjectId
 from vstore.objects.locks import EVIDENCE, LOCK_TIMEOUT, PackageLock
@@ -181,14 +181,26 @@ class Repository:
             operation_id: The caller's id for the operation, where it has one.
             actor: Who acts; the repository's actor by default.
             reason: Why, for people; up to 2,000 characters.
+
+        Raises:
+            InvalidError: One of them isn't what an event can hold (``invalid_event``).
         """
-        return Event(
+        event = Event(
             kind=kind,
             operation_id=operation_id,
             actor=actor or self.actor,
             at=self.clock(),
             reason=reason,
         )
+        try:
+            return decode(encode(event), Event)
+        except InvalidError as error:
+            raise InvalidError(
+                "not an event: an actor has 1 to 200 characters, a reason up to 2,000, and an "
+                "operation id is 1 to 100 of A-Z a-z 0-9 . _ -",
+                kind="invalid_event",
+                pointer=error.details.get("pointer"),
+            ) from error
 
     @contextmanager
     def locked(self) -> Iterator[PinnedPackage]:

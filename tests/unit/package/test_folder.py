@@ -244,7 +244,7 @@ def test_patterns_leave_files_and_folders_out(tmp_path: Path) -> None:
     assert found.excluded == (b"a.pyc", b"build", b"sub/b.pyc")
 
 
-def test_limits_by_their_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limits_by_their_names(tmp_path: Path) -> None:
     for number in range(3):
         (tmp_path / str(number)).write_bytes(b"0123456789")
 
@@ -262,10 +262,11 @@ def test_limits_by_their_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     size = capture(max_input_bytes=29)
     assert size is not None
     assert (size.details["limit"], size.details["asked"]) == ("max_input_bytes", 30)
-    monkeypatch.setattr(folder_module, "_READ_WHOLE", 5)
     one = capture(max_file_bytes=9)
     assert one is not None
+    assert (one.details["limit"], one.details["value"]) == ("max_file_bytes", 9)
     assert str(one.details["path"]).endswith("/0")
+    assert capture(max_file_bytes=10) is None
 
 
 def test_a_file_that_changes_meanwhile_is_noticed(
@@ -273,8 +274,9 @@ def test_a_file_that_changes_meanwhile_is_noticed(
 ) -> None:
     (tmp_path / "f").write_bytes(b"0123456789")
     real = os.fstat
-    for whole in (5, 1000):
+    for whole, limit in ((5, 1000), (1000, 1000), (5, 22)):
         monkeypatch.setattr(folder_module, "_READ_WHOLE", whole)
+        limits = PackageLimits(max_file_bytes=limit)
 
         def grow(fd: int) -> os.stat_result:
             with (tmp_path / "f").open("ab") as stream:
@@ -284,7 +286,7 @@ def test_a_file_that_changes_meanwhile_is_noticed(
         with monkeypatch.context() as patch:
             patch.setattr(folder_module.os, "fstat", grow)
             with pytest.raises(InvalidError) as caught:
-                capture_folder(tmp_path, MemoryObjects())
+                capture_folder(tmp_path, MemoryObjects(), limits=limits)
             assert caught.value.kind == "changed_while_reading"
 
 

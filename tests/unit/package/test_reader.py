@@ -10,11 +10,17 @@ from typing import cast
 import msgspec
 import pytest
 
-from vstore.errors import IntegrityError, InvalidError, NotFoundError, VStoreError
+from vstore.errors import (
+    IntegrityError,
+    InvalidError,
+    NotFoundError,
+    StorageError,
+    VStoreError,
+)
 from vstore.objects.canonical import encode
 from vstore.objects.ids import ObjectId, object_id
 from vstore.objects.memory import MemoryObjects
-from vstore.package import naming
+from vstore.package import naming, unclaimed
 from vstore.package.case import Case
 from vstore.package.documents import Generation
 from vstore.package.inputs import InputFile
@@ -340,3 +346,60 @@ def test_links_that_were_taken_in(tmp_path: Path, repository: Repository) -> Non
         (made.root / "l").unlink()
         (made.root / "l").symlink_to("elsewhere")
         assert made.reader.unclaimed(taken_in=False) == ["l"]
+
+
+def test_a_folder_that_cannot_be_listed(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (repository.root / "notes").mkdir()
+    (repository.root / "report.txt").write_text("bug")
+    real = os.scandir
+
+    def scandir(path: bytes) -> Iterator[os.DirEntry[bytes]]:
+        if path.endswith(b"/notes"):
+            raise PermissionError(13, "no")
+        return real(path)  # type: ignore[return-value]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(unclaimed.os, "scandir", scandir)
+        with pytest.raises(StorageError, match="notes"):
+            repository.reader.unclaimed()
+
+    def refuse(path: bytes, flags: int) -> int:
+        raise PermissionError(13, "no")
+
+    # What can't be read can't be shown to be the raw input.
+    with monkeypatch.context() as patch:
+        patch.setattr(unclaimed.os, "open", refuse)
+        assert "report.txt" in repository.reader.unclaimed(taken_in=False)
+
+
+def test_a_raw_input_that_cannot_be_read_claims_nothing(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (repository.root / "report.txt").write_text("bug")
+    assert repository.reader.unclaimed(taken_in=False) == []
+
+    def damaged(self: PackageReader) -> object:
+        raise IntegrityError("damaged")
+
+    monkeypatch.setattr(PackageReader, "pinned", damaged)
+    assert repository.reader.unclaimed(taken_in=False) == ["report.txt"]
+
+
+def test_refs_where_the_history_is_damaged(repository: Repository) -> None:
+    """What a ref had before the damage isn't known any more; what it has now is."""
+    reader = repository.reader
+    lost = reader.resolve("HEAD~2")
+    older = reader.resolve("HEAD~4")
+    (repository.root / "refs" / "generation").write_text(f"{older}\n")
+
+    class Damaged(PackageReader):
+        def generation(self, oid: ObjectId) -> Generation:
+            if oid == lost:
+                raise IntegrityError("damaged")
+            return super().generation(oid)
+
+    assert {one.name: one.state for one in reader.ref_report()}["generation"] == "lagging"
+    found = {one.name: one.state for one in Damaged(reader.objects).ref_report()}
+    assert found == {"generation": "foreign", "hypotheses": "current"}

@@ -272,6 +272,22 @@ def test_a_blocked_case_keeps_its_reason(repository: Repository) -> None:
     assert (back.state, back.generation.blocked) == ("INTERPRETING", None)
 
 
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"actor": "x" * 201},
+        {"actor": "\udc80"},
+        {"reason": "x" * 2001},
+        {"operation_id": "a/b"},
+        {"kind": "Not A Kind"},
+    ],
+)
+def test_what_an_event_cannot_hold(repository: Repository, members: dict[str, str]) -> None:
+    with pytest.raises(InvalidError) as caught:
+        repository.event(**{"kind": "advance", **members})  # type: ignore[arg-type]
+    assert caught.value.kind == "invalid_event"
+
+
 # ---- refs
 
 
