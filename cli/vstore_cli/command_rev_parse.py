@@ -23,7 +23,8 @@ def command(session: Session, names: tuple[str, ...], short: bool, as_json: bool
       HEAD, HEAD~3, g12      generations
       E000012                an evidence record
       app, budget_policy     what the head's snapshot or artifact is
-      app:src/db.py          a file of a source; HEAD:report.txt one of the raw input
+      app:src/db.py          a file of a source
+      HEAD:report.txt        a file of the raw input
       4f2a9c1e               a unique beginning of an id
 
     \b

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import click
@@ -201,16 +199,19 @@ def test_a_reader_that_goes_away(investigated: CommandLine) -> None:
 
 def test_ctrl_c(tmp_path: Path) -> None:
     """The process dies by the signal, without a traceback, so that a shell's loop stops too."""
-    read, write = os.pipe()
     process = subprocess.Popen(
-        [*VSTORE, "hash-object", "-"], stdin=read, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*VSTORE, "hash-object", "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
-    os.close(read)
-    time.sleep(1.5)
+    assert process.stdin is not None
+    # More than a pipe holds: when this returns, the command is at work.
+    process.stdin.write(bytes(1 << 20))
+    process.stdin.flush()
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
-    os.close(write)
-    assert process.returncode == -signal.SIGINT
+    assert process.wait(timeout=30) == -signal.SIGINT
+    out, err = process.communicate()
     assert (out, err) == (b"", b"")
 
 
