@@ -17,7 +17,7 @@ from typing import Any, Final
 from vstore.objects.frame import NO_GENERATION, encode_frame, read_payload
 from vstore.objects.ids import ObjectId, object_id
 from vstore.objects.layout import LOG, REFS, segment_name
-from vstore.objects.log import LogReader
+from vstore.objects.log import Damage, LogReader
 from vstore.objects.merkle import Frontier
 from vstore.objects.plain_json import encode_value
 from vstore.objects.refs import encode_ref
@@ -89,7 +89,7 @@ class PackageEditor:
         log = LogReader(root / LOG)
         try:
             for summary in log.scan():
-                if not hasattr(summary, "objects"):
+                if isinstance(summary, Damage):
                     raise ValueError("only a sound package can be edited")
                 found, stored = log.read(summary.segment, summary.offset)
                 payload = read_payload(found, stored)

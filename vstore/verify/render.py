@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from vstore.objects.canonical import encode_value
 from vstore.objects.display import visible
-from vstore.verify.findings import Finding
+from vstore.verify.findings import Finding, Hint
 from vstore.verify.report import Report
 
 __all__ = ["JSON_VERSION", "Line", "finding_value", "json_bytes", "report_value", "text_lines"]
@@ -41,15 +41,15 @@ def text_lines(report: Report, *, width: int = 80, hints: bool = True) -> list[L
         lines += _finding_lines(finding, width)
         if hints and finding.code not in explained:
             explained.add(finding.code)
-            lines += [Line("hint", one) for one in _wrap(finding.rule.hint.text(), width, _INDENT)]
+            lines += _hint_lines(finding.rule.hint, width)
         lines.append(Line("plain", ""))
     if report.unlisted:
         lines.append(Line("plain", f"{report.unlisted} more findings are not listed."))
     if report.not_checked:
         lines.append(Line("plain", "Not checked:"))
         for one in report.not_checked:
-            lines += [Line("detail", text) for text in _wrap(visible(one), width, "  ", "- ")]
-    lines.append(Line("detail", _counts(report)))
+            lines += [Line("detail", text) for text in _wrap(visible(one), width, "  - ", "    ")]
+    lines += [Line("detail", one) for one in _wrap(_counts(report), width, "", "")]
     if report.head is not None:
         lines.append(Line("detail", f"head {report.head}"))
     style = "verdict-" + report.verdict.replace(" ", "-")
@@ -111,7 +111,7 @@ def json_bytes(reports: Sequence[Report]) -> bytes:
 
 def _finding_lines(finding: Finding, width: int) -> list[Line]:
     head = f"{finding.severity} {finding.code} {finding.rule.slug}: {visible(finding.message)}"
-    lines = [Line(finding.severity, one) for one in _wrap(head, width, _INDENT, "")]
+    lines = [Line(finding.severity, one) for one in _wrap(head, width, "", _INDENT)]
     place = _place(finding)
     if place:
         lines.append(Line("detail", f"{_INDENT}at {place}"))
@@ -122,9 +122,14 @@ def _finding_lines(finding: Finding, width: int) -> list[Line]:
     if finding.affects:
         affected = "affects  " + ", ".join(visible(one) for one in finding.affects)
         lines += [
-            Line("detail", one) for one in _wrap(affected, width, _INDENT + "         ", _INDENT)
+            Line("detail", one) for one in _wrap(affected, width, _INDENT, _INDENT + "         ")
         ]
     return lines
+
+
+def _hint_lines(hint: Hint, width: int) -> list[Line]:
+    parts = (hint.means, f"What still holds: {hint.holds}", f"What to do: {hint.do}")
+    return [Line("hint", one) for part in parts for one in _wrap(part, width, _INDENT, _INDENT)]
 
 
 def _place(finding: Finding) -> str:
@@ -160,14 +165,12 @@ def _tally(report: Report) -> str:
     return f" ({', '.join(names)})" if names else ""
 
 
-def _wrap(text: str, width: int, indent: str, first: str | None = None) -> list[str]:
+def _wrap(text: str, width: int, first: str, rest: str) -> list[str]:
     return textwrap.wrap(
         text,
         max(width, 40),
-        initial_indent=indent
-        if first is None
-        else (first if first.strip() == "" else indent + first),
-        subsequent_indent=indent if first is None or first.strip() == "" else indent + "  ",
+        initial_indent=first,
+        subsequent_indent=rest,
         break_on_hyphens=False,
     ) or [""]
 

@@ -281,12 +281,14 @@ class Replay:
         )
         self._guard("references", lambda: self.objects.finish(complete=complete, whole=whole))
         self._guard("evidence", self.evidence.finish)
+        self._guard("replies", self.replies.finish)
         self._guard(
             "refs", lambda: self.history.finish(refs, complete=complete, expect=self._expect)
         )
         self._guard("files", lambda: check_files(self._source, self.found, self._large))
         if self.history.count == 0 and complete:
             self.found.add("VS-VER-002", "the package has no generation")
+        self.found.extend_affected(self.ledger.dependents)
 
     # ---- reading again
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from vstore.objects.ids import ObjectId
@@ -151,6 +152,23 @@ class FindingCollector:
         """Say once that something was not checked."""
         if what not in self.not_checked:
             self.not_checked.append(what)
+
+    def extend_affected(self, dependents: Mapping[str, Sequence[int]]) -> None:
+        """Let findings that affect records affect the ledger entries that rest on these.
+
+        Args:
+            dependents: Numbers of ledger entries by record id.
+        """
+        for position, finding in enumerate(self.findings):
+            entries = dict.fromkeys(
+                f"ledger entry {number}"
+                for name in finding.affects
+                if name.startswith("record ")
+                for number in dependents.get(name[7:], ())
+            )
+            if entries:
+                affects = tuple(dict.fromkeys((*finding.affects, *entries)))
+                self.findings[position] = replace(finding, affects=affects)
 
     def by_code(self, code: str) -> int:
         """How many findings of one kind there are so far."""

@@ -23,7 +23,7 @@ from vstore.objects.ids import ObjectId
 from vstore.objects.sealed import Sealed
 from vstore.tools.reply import ReplyEnvelope
 from vstore.tools.request import ToolRequest, operation_of
-from vstore.verify.checks.difference import first_difference
+from vstore.verify.checks.difference import difference_of
 from vstore.verify.checks.history import Step
 from vstore.verify.checks.objects import ObjectCheck
 from vstore.verify.checks.replies import ReplyCheck
@@ -210,8 +210,9 @@ class EvidenceCheck:
     def _check_batch(self, step: Step, batch: _Batch) -> None:
         state = self.state
         assert state is not None
+        affects = tuple(f"record {one.document.id}" for one in batch.records)
         if not self._replies.check(
-            step, batch.request_id, batch.request, batch.reply, batch.envelope
+            step, batch.request_id, batch.request, batch.reply, batch.envelope, affects
         ):
             self.suspend(f"the reply that {step.name} stores can't be read")
             return
@@ -223,7 +224,7 @@ class EvidenceCheck:
                 f"{'other' if drafts is None else len(drafts)} results",
                 object=batch.index_id,
                 pointer="/records",
-                affects=tuple(f"record {one.document.id}" for one in batch.records),
+                affects=affects,
             )
             self.suspend(f"the records of {step.name} are not those of its reply")
             return
@@ -377,7 +378,7 @@ class EvidenceCheck:
     ) -> None:
         if expected == actual:
             return
-        pointer, one, other = first_difference(to_value(expected), to_value(actual), f"/{member}")
+        pointer, one, other = difference_of(to_value(expected), to_value(actual), f"/{member}")
         self._found.add(
             code,
             message,

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from msgspec.structs import replace
+
 from vstore.errors import UnsupportedError, VStoreError
 from vstore.objects.frame import FrameSummary
 from vstore.objects.ids import ObjectId
@@ -38,6 +40,8 @@ _CODES: Final = {
     "state": "VS-HIS-004",
 }
 _REFS: Final = {"lagging": "VS-HIS-012", "missing": "VS-HIS-013", "foreign": "VS-HIS-014"}
+#: Events of which a generation may have several: the state or the snapshots count them.
+_REPEATABLE: Final = frozenset({"advance", "source.add", "database.add"})
 #: Members that events of this kind may change; to notice an event that changed nothing.
 _CHANGES: Final[dict[str, frozenset[str]]] = {
     name: frozenset(member for rule in LIFECYCLE if rule.event == name for member in rule.changes)
@@ -86,6 +90,9 @@ class HistoryCheck:
         self._frontier = Frontier()
         self.head: Step | None = None
         self.count = 0
+        #: The last generation, what was found wrong in it set right.
+        self._believed: Generation | None = None
+        self._identity: tuple[str, str] | None = None
 
     def step(self, frame: FrameSummary) -> Step | None:
         """Check the generation that a frame publishes; None when it can't be read."""
@@ -108,14 +115,27 @@ class HistoryCheck:
             oid,
             generation,
             None if before is None else before.oid,
-            None if before is None else before.generation,
+            self._believed,
         )
         self._check(step, frame)
         self._frontier.append(self._objects.encoded(oid))
         self._extended = self._extended or oid == self._extends
         self.head = step
         self.count += 1
+        self._believed = self._true(generation)
         return step
+
+    def _true(self, generation: Generation) -> Generation:
+        """A generation as the next one should see it: a wrong number is reported once."""
+        first = self._identity = self._identity or (generation.case_id, generation.package_id)
+        if (generation.package_generation, generation.case_id, generation.package_id) == (
+            self.count,
+            *first,
+        ):
+            return generation
+        return replace(
+            generation, package_generation=self.count, case_id=first[0], package_id=first[1]
+        )
 
     def _check(self, step: Step, frame: FrameSummary) -> None:
         child, found = step.generation, self._found
@@ -126,9 +146,14 @@ class HistoryCheck:
             wrong = []
         else:
             self._check_traces(step)
-        replaced = {fault.pointer for fault in wrong if fault.kind == "snapshot"}
+        # A removal or a replacement has a finding of its own.
+        named = {fault.pointer for fault in wrong if fault.kind == "snapshot"}
+        if step.parent is not None:
+            named |= {
+                f"/artifacts/{name}" for name in step.parent.artifacts.keys() - child.artifacts
+            }
         for fault in wrong:
-            if fault.kind == "member" and fault.pointer in replaced:
+            if fault.kind == "member" and fault.pointer in named:
                 continue
             code = _CODES[fault.kind]
             if fault.kind == "member" and fault.pointer.startswith(("/inputs", "/snapshots")):
@@ -177,7 +202,17 @@ class HistoryCheck:
     def _check_traces(self, step: Step) -> None:
         """Report events that say something happened of which there is no trace."""
         child, parent = step.generation, step.parent
+        seen: set[str] = set()
         for position, event in enumerate(child.events):
+            if event.kind in seen and event.kind not in _REPEATABLE:
+                self._found.add(
+                    "VS-HIS-009",
+                    f"{step.name} says twice that the same happened",
+                    object=step.oid,
+                    pointer=f"/events/{position}/kind",
+                    affects=(step.name,),
+                )
+            seen.add(event.kind)
             members = _CHANGES.get(event.kind)
             if not members or event.kind.startswith("reopen."):
                 continue

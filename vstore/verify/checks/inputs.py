@@ -59,19 +59,19 @@ class InputCheck:
             parent is None or generation.attachments != parent.attachments
         ):
             self._check_root(generation.attachments, step.oid, "/attachments")
-        added: set[str] = set()
+        added: list[str] = []
         for name, oid in generation.snapshots.items():
             if parent is None or parent.snapshots.get(name) != oid:
                 kind = self._check_snapshot(step, name, oid)
                 if kind is None:
                     return
-                added.add(kind)
-        said = {
+                added.append(kind)
+        said = [
             event.kind[:-4]
             for event in generation.events
             if event.kind in ("source.add", "database.add")
-        }
-        if added and said != added:
+        ]
+        if added and sorted(said) != sorted(added):
             self._found.add(
                 "VS-HIS-009",
                 f"{step.name} says that other snapshots were added than were",

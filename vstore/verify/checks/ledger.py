@@ -21,7 +21,7 @@ from vstore.errors import BudgetError, InvalidError, NotFoundError, OperationCon
 from vstore.objects.canonical import to_value
 from vstore.objects.ids import ObjectId
 from vstore.package.documents import Hypotheses
-from vstore.verify.checks.difference import first_difference
+from vstore.verify.checks.difference import difference_of
 from vstore.verify.checks.evidence import EvidenceCheck
 from vstore.verify.checks.history import Step
 from vstore.verify.checks.objects import ObjectCheck
@@ -191,6 +191,8 @@ class LedgerCheck:
             code = "VS-LED-008" if error.kind == "invalid_policy" else code
             message = error.message
         except NotFoundError as error:
+            if self._evidence is not None and self._evidence.suspended is not None:
+                return None  # whether there is such a record can't be said
             code = "VS-LED-009" if isinstance(entry.event, RecordEvidence) else code
             message = error.message
         except (BudgetError, OperationConflict) as error:
@@ -233,7 +235,7 @@ class LedgerCheck:
             wanted, actual = getattr(expected, name), getattr(entry, name)
             if wanted == actual:
                 continue
-            pointer, one, other = first_difference(to_value(wanted), to_value(actual), f"/{name}")
+            pointer, one, other = difference_of(to_value(wanted), to_value(actual), f"/{name}")
             code = _MEMBERS.get(name, "VS-LED-005")
             if pointer == "/event/novelty_cap":
                 code = "VS-LED-010"

@@ -17,7 +17,7 @@ from vstore.package.pinned import PinnedPackage
 from vstore.tools.reply import EnvelopeResult, ReplyEnvelope
 from vstore.tools.request import DatabaseRows, DatabaseSchema, ToolQuery, ToolRequest, operation_of
 from vstore.tools.router import Router
-from vstore.verify.checks.difference import first_difference
+from vstore.verify.checks.difference import difference_of
 from vstore.verify.checks.history import Step
 from vstore.verify.checks.objects import ObjectCheck
 from vstore.verify.report import FindingCollector
@@ -52,6 +52,7 @@ class ReplyCheck:
         self._normal: dict[ObjectId, int] = {}
         self._batch: dict[ObjectId, Sealed[EvidenceContent]] = {}
         self.recomputed = 0
+        self._unanswered: list[tuple[ObjectId, str, str]] = []
 
     def content(self, oid: ObjectId) -> Sealed[EvidenceContent] | None:
         """A content of the batch that was checked last."""
@@ -64,8 +65,18 @@ class ReplyCheck:
         request: ToolRequest,
         reply_id: ObjectId,
         reply: ReplyEnvelope,
+        affects: tuple[str, ...],
     ) -> bool:
-        """Check a batch; False when a content can't be read."""
+        """Check a batch; False when a content can't be read.
+
+        Args:
+            step: The generation that stores it.
+            request_id: The id of the request.
+            request: What was asked.
+            reply_id: The id of the reply.
+            reply: What was answered.
+            affects: The records that fall with the reply.
+        """
         self._check_binding(step, request_id, request, reply_id, reply)
         self._batch = {}
         for position, result in enumerate(reply.results):
@@ -86,7 +97,7 @@ class ReplyCheck:
                 self._check_result(step, reply_id, position, query, result)
         else:
             self._inconsistent(reply_id, "/results", "other results than its request has queries")
-        self._recompute(step, request_id, request, reply_id, reply)
+        self._recompute(step, request_id, request, reply_id, reply, affects)
         return True
 
     def _check_binding(
@@ -98,9 +109,11 @@ class ReplyCheck:
         reply: ReplyEnvelope,
     ) -> None:
         generation = step.generation
+        # The parent's identity is the package's, also where this generation's was changed.
+        before = generation if step.parent is None else step.parent
         for name, expected in (
-            ("case_id", generation.case_id),
-            ("package_id", generation.package_id),
+            ("case_id", before.case_id),
+            ("package_id", before.package_id),
             ("analysis_revision", generation.analysis_revision),
             ("generation", step.parent_id),
         ):
@@ -226,6 +239,7 @@ class ReplyCheck:
         request: ToolRequest,
         reply_id: ObjectId,
         reply: ReplyEnvelope,
+        affects: tuple[str, ...],
     ) -> None:
         if self._router is None or step.parent is None or request.generation != step.parent_id:
             return
@@ -239,38 +253,43 @@ class ReplyCheck:
             # The request is bound to something else, or what it asks is damaged: both are
             # reported where they are found; that it can't be asked again is said here.
             self._found.skip(f"the reply stored by {step.name}: {error.message}")
-            if not self._found.faulty:
-                self._found.add(
-                    "VS-VER-001",
-                    f"the request of {step.name} could not be asked again: {error.message}",
-                    object=request_id,
-                )
+            self._unanswered.append((request_id, step.name, error.message))
             return
         self.recomputed += 1
         if answer != reply:
-            self._forged(step, reply_id, answer, reply, contents)
+            self._forged(step, affects, reply_id, answer, reply, contents)
+
+    def finish(self) -> None:
+        """Never let a request pass that could not be asked again, whatever the reason."""
+        if self._found.faulty:
+            return
+        for request_id, name, reason in self._unanswered:
+            self._found.add(
+                "VS-VER-001",
+                f"the request that {name} stores could not be asked again: {reason}",
+                object=request_id,
+            )
 
     def _forged(
         self,
         step: Step,
+        affects: tuple[str, ...],
         reply_id: ObjectId,
         answer: ReplyEnvelope,
         reply: ReplyEnvelope,
         contents: list[Sealed[EvidenceContent] | None],
     ) -> None:
-        place, pointer = reply_id, first_difference(to_value(answer), to_value(reply))[0]
+        place, pointer = reply_id, difference_of(to_value(answer), to_value(reply))[0]
         for position, (expected, result) in enumerate(zip(contents, reply.results, strict=False)):
             stored = None if result.content is None else self.content(result.content)
             if pointer == f"/results/{position}/content" and expected and stored:
                 place = stored.id
-                pointer = first_difference(to_value(expected.document), to_value(stored.document))[
-                    0
-                ]
+                pointer = difference_of(to_value(expected.document), to_value(stored.document))[0]
                 break
         self._found.add(
             "VS-EVD-022",
             f"the reply that {step.name} stores is not what its pinned inputs yield",
             object=place,
             pointer=pointer,
-            affects=(step.name,),
+            affects=affects,
         )
