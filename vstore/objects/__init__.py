@@ -10,6 +10,7 @@
 ``memory``                objects in memory, and the protocols of a source and a sink
 ``merkle``                RFC 6962 tree hashes and proofs
 ``durable``               the only module that does durable I/O
+``index_cache``           a derived index of the log under ``cache/``
 ``layout``                names of files, and the VSTORE file
 ``frame`` ``segment``     the envelopes of a publication and of a log segment
 ``log`` ``log_writer``    the append-only log of frames: reading, appending

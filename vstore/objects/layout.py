@@ -166,8 +166,10 @@ def read_file(path: Path, max_bytes: int) -> bytes | None:
     try:
         chunks: list[bytes] = []
         left = max_bytes + 1
+        step = os.fstat(fd).st_size + 1
         while left > 0:
-            chunk = os.read(fd, left)
+            # A step at a time: what is asked for is reserved, whatever the file has.
+            chunk = os.read(fd, min(left, step))
             if not chunk:
                 break
             chunks.append(chunk)

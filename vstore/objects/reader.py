@@ -22,6 +22,7 @@ from vstore.objects.frame import (
     read_payload,
 )
 from vstore.objects.ids import ObjectId
+from vstore.objects.index_cache import IndexCache, encode_index, load_index
 from vstore.objects.large import open_large
 from vstore.objects.layout import LOG, StoreFormat, large_path, read_format
 from vstore.objects.log import Damage, LogReader, Tail
@@ -75,6 +76,7 @@ class ObjectReader:
         self._generations: set[bytes] = set()
         self._walk: Iterator[FrameSummary] | None = None
         self._complete = False
+        self._base: IndexCache | None = None
         #: The end of the log as far as the index knows it.
         self._indexed_to: Tail = self.log.tail
         self._frames: OrderedDict[int, _Frame] = OrderedDict()
@@ -147,8 +149,15 @@ class ObjectReader:
         raw = oid.to_bytes()
         if raw in self._generations or raw == self.log.tail.head:
             return True
-        self._extend_index(None)
-        return raw in self._generations
+        place = self._place(raw)
+        if place is None:
+            return False
+        # A generation is in the frame that publishes it, except where somebody put it before.
+        summary, _ = self.log.read(place >> _OFFSET_BITS, place & _OFFSET_MASK)
+        if summary.raw_generation == raw:
+            self._generations.add(raw)
+            return True
+        return any(summary.raw_generation == raw for summary in self.log.backwards())
 
     def refresh(self) -> bool:
         """Look for frames that were appended since; True when there are any.
@@ -271,9 +280,33 @@ class ObjectReader:
 
     def _place(self, raw: bytes) -> int | None:
         place = self._index.get(raw)
+        if place is not None:
+            return place
+        if self._walk is None and not self._complete:
+            self._begin_index()
+        if self._base is not None:
+            place = self._place_in_base(raw)
         if place is None and not self._complete:
             self._extend_index(raw)
             place = self._index.get(raw)
+        return place
+
+    def _place_in_base(self, raw: bytes) -> int | None:
+        """Ask the cached index, and check its answer."""
+        assert self._base is not None
+        place = self._base.find(raw)
+        if place is None:
+            return None
+        try:
+            frame = self._frames.get(place) or self._load(place)
+        except IntegrityError:
+            frame = None
+        if frame is None or raw not in frame.entries:
+            # It says what isn't so: look at the log itself from here on.
+            self._base, self._walk, self._complete = None, self.log.backwards(), False
+            self._indexed_to = self.log.tail
+            return None
+        self._index[raw] = place
         return place
 
     def _add(self, summary: FrameSummary) -> None:
@@ -283,16 +316,24 @@ class ObjectReader:
         if summary.raw_generation != NO_GENERATION:
             self._generations.add(summary.raw_generation)
 
+    def _begin_index(self) -> None:
+        self._base = load_index(self.root, self.log)
+        self._walk = self.log.backwards()
+        self._indexed_to = self.log.tail
+
     def _extend_index(self, wanted: bytes | None) -> None:
-        """Walk back until an object is found; to the beginning for None."""
+        """Walk back until an object is found; as far as the cached index reaches for None."""
         if self._complete:
             return
         if self._walk is None:
-            self._walk = self.log.backwards()
-            self._indexed_to = self.log.tail
+            self._begin_index()
+        assert self._walk is not None
+        covered = self._base.sequence if self._base is not None else 0
         index = self._index
         try:
             for summary in self._walk:
+                if summary.sequence <= covered:
+                    break
                 place = summary.segment << _OFFSET_BITS | summary.offset
                 for raw in summary.raw_ids():
                     index.setdefault(raw, place)
@@ -302,11 +343,24 @@ class ObjectReader:
                     return
         except IntegrityError:
             # Frames in front of the damage are still readable, going forwards.
+            self._base = None
             for found in self.log.scan():
                 if isinstance(found, FrameSummary):
                     self._add(found)
         self._walk = None
         self._complete = True
+
+    def encode_index(self) -> bytes | None:
+        """The index of the log as it is, to be cached; None while there is nothing to cover."""
+        self._extend_index(None)
+        if not self.log.tail.digest or self.log.damage:
+            return None
+        return encode_index(self.log.tail, self._index.items(), self._base)
+
+    @property
+    def covered(self) -> int:
+        """Sequence number of the last frame that the cached index covers; 0 for none."""
+        return self._base.sequence if self._base is not None else 0
 
     def _index_new(self) -> None:
         """Index the frames between the old end and the new one."""

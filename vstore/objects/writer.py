@@ -11,9 +11,16 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final, TypedDict, Unpack
 
-from vstore.errors import ConflictError, IntegrityError, StaleGeneration, StorageError
+from vstore.errors import (
+    ConflictError,
+    IntegrityError,
+    StaleGeneration,
+    StorageError,
+    VStoreError,
+)
 from vstore.objects.durable import REAL, DurableIO
 from vstore.objects.ids import ObjectId
+from vstore.objects.index_cache import index_path
 from vstore.objects.layout import (
     CACHE,
     FORMAT_FILE,
@@ -59,6 +66,8 @@ class WriterOptions(TypedDict, total=False):
     clock: Callable[[], str]
     #: Gives 16 random bytes for a new log segment.
     salt: Callable[[], bytes]
+    #: Frames after which the cached index of objects is written again; 512 by default.
+    index_every: int
 
 
 class ObjectWriter:
@@ -87,6 +96,9 @@ class ObjectWriter:
         self._refs: dict[str, ObjectId] | None = None
         self._temporary = 0
         self._token = os.urandom(8).hex()
+        self._index_every = options.get("index_every", 512)
+        #: Frames that the index written last covers; -1 before the first publication.
+        self._covered = -1
         self._ref_paths: dict[str, Path] = {}
         self._ref_temporary = self.temporary("ref")
 
@@ -136,7 +148,9 @@ class ObjectWriter:
         return cls(root, **options)
 
     def close(self) -> None:
-        """Close all files."""
+        """Close all files; the index of objects is cached first when that is due."""
+        if self._covered >= 0:
+            self._save_index(self._index_every, 16)
         self.log.close()
         self.lock.close()
         self.reader.close()
@@ -265,6 +279,32 @@ class ObjectWriter:
             return
         self._refs = dict(refs)
 
+    def _save_index(self, every: int, share: int) -> None:
+        """Cache the index of objects when enough frames are not covered by the cached one.
+
+        Args:
+            every: At least so many frames,
+            share: and at least this part of the log, so that it costs little on average.
+        """
+        sequence = self.reader.sequence
+        covered = max(self._covered, self.reader.covered)
+        if sequence - covered < max(every, sequence // share):
+            return
+        self._covered = sequence
+        try:
+            content = self.reader.encode_index()
+            if content is not None:
+                self.ensure_folder(self.root / CACHE)
+                self.io.write_atomic(
+                    index_path(self.root),
+                    content,
+                    temporary=self.temporary("index"),
+                    durable=False,
+                )
+        except VStoreError:
+            # It is derived, and the publication has happened.
+            return
+
     def publish(
         self,
         transaction: Transaction,
@@ -291,3 +331,9 @@ class ObjectWriter:
                 self._repair_refs(before, earlier)
             transaction.append(generation)
             self._project_refs(after)
+            if self._covered < 0:
+                # The first one of this process: many processes may make one each.
+                self._covered = 0
+                self._save_index(self._index_every, 16)
+            else:
+                self._save_index(8 * self._index_every, 2)
