@@ -2,7 +2,7 @@
 
 =================  ==================================================================
 ``documents``      generations, events, snapshot descriptors, hypotheses
-``lifecycle``      the one table of states and events
+``lifecycle``      the one table of states and events; ``lifecycle_page`` renders it
 ``succession``     how a generation follows its parent; ``change``: making the next one
 ``pinned``         a generation pinned for reading
 ``reader``         reading a package: history, names (``naming``), refs

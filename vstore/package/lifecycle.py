@@ -24,7 +24,6 @@ __all__ = [
     "after",
     "after_events",
     "check",
-    "diagram",
     "known_event",
     "legal_events",
     "members_of",
@@ -298,24 +297,6 @@ def members_of(events: list[Event]) -> frozenset[str]:
 def starts_revision(event: str) -> bool:
     """Whether this event starts the next analysis revision."""
     return any(rule.new_revision for rule in _BY_EVENT.get(event, ()))
-
-
-def diagram() -> str:
-    """The table's transitions as a Mermaid state diagram, for the documentation."""
-    lines = ["stateDiagram-v2", "    [*] --> ADMITTED: init"]
-    for rule in RULES:
-        if rule.target is None or not rule.sources:
-            continue
-        for source in rule.sources:
-            targets: tuple[str, ...] = (rule.target,)
-            if rule.target == "RESUME":
-                targets = ("INVESTIGATING_HYPOTHESES",) if rule.reasons == _WAITING else WORKING
-            label = rule.event
-            if rule.reasons and rule.reasons != _WAITING:
-                label = f"{rule.event} ({', '.join(rule.reasons)})"
-            lines += [f"    {source} --> {target}: {label}" for target in targets]
-    lines.append("    CLOSED --> [*]")
-    return "\n".join(lines) + "\n"
 
 
 def _is_source(rule: Rule, position: Position | None) -> bool:
