@@ -13,8 +13,16 @@ from typing import Annotated, Final, Literal, cast
 import msgspec
 
 from vstore.objects.canonical import encode
-from vstore.objects.document import Asserted, Count, Derived, Document, Part, Pinned, Positive
-from vstore.objects.document import document as registered_document
+from vstore.objects.document import (
+    Asserted,
+    Count,
+    Derived,
+    Document,
+    Part,
+    Pinned,
+    Positive,
+    document,
+)
 from vstore.objects.ids import Digest, ObjectId, digest_of
 from vstore.objects.text import RawText, Text
 from vstore.tools.items import TableSchema
@@ -64,7 +72,8 @@ class TableContent(Part, frozen=True, kw_only=True):
     """The rows of one table."""
 
     name: Annotated[Text, Pinned]
-    #: What rows are sorted by: see :mod:`vstore.tools.row_order`.
+    #: What rows are sorted by: the rowid, or the primary key of a table WITHOUT ROWID; where
+    #: neither can be read, ``scan``: the order in which SQLite walks the table.
     order: Annotated[RowOrder, Pinned]
     #: Names of the columns that rows hold, in table order: all but hidden and unreadable ones.
     columns: Annotated[list[Text], Pinned]
@@ -77,7 +86,7 @@ class TableContent(Part, frozen=True, kw_only=True):
     unread: Annotated[UnreadReason | None, Asserted]
 
 
-@registered_document
+@document
 class DatabaseContent(Document, tag="database-content-v1", frozen=True, kw_only=True):
     """A database snapshot. Tables are sorted by the bytes of their names."""
 
@@ -86,14 +95,14 @@ class DatabaseContent(Document, tag="database-content-v1", frozen=True, kw_only=
     tables: list[TableContent]
 
 
-@registered_document
+@document
 class DatabaseSchemaDocument(Document, tag="database-schema-v1", frozen=True, kw_only=True):
     """Tables, views and triggers, sorted by the bytes of their names, then by type."""
 
     entries: list[TableSchema]
 
 
-@registered_document
+@document
 class DatabaseRowChunk(Document, tag="database-rows-v1", frozen=True, kw_only=True):
     """Consecutive rows of one table; :mod:`vstore.tools.chunker` says where one ends."""
 

@@ -82,10 +82,7 @@ def query_schema(
         filler.offer(lambda entry=entry: entry)  # type: ignore[misc]
     sought = None
     if not filler.items:
-        # Where nothing matches, no page of it says more.
-        sought = question
-        if not filler.count:
-            sought = msgspec.structs.replace(question, limit=DEFAULT_PAGE, offset=0)
+        sought = msgspec.structs.replace(question, limit=DEFAULT_PAGE, offset=0)
     return SchemaAnswer(filler.items, filler.page(), filler.truncation(), sought)
 
 
@@ -251,18 +248,21 @@ class _Query:
         return place
 
     def _sought(self, *, stopped: str | None) -> DatabaseRows | None:
-        """The question without what can't matter to an empty answer."""
+        """The question of an empty answer, without what can't matter to its being empty.
+
+        Paging is reset, conditions are sorted and stand once; where nothing matches at all,
+        neither projection nor order says more.
+        """
         if self._filler.items:
             return None
         question = self._question
-        if stopped is not None or self._filler.count:
-            return question
         unique = {msgspec.json.encode(one, order="sorted"): one for one in question.where}
+        nothing = stopped is None and not self._filler.count
         return msgspec.structs.replace(
             question,
-            columns=None,
+            columns=None if nothing else question.columns,
             where=[unique[one] for one in sorted(unique)],
-            order=[],
+            order=[] if nothing else question.order,
             limit=DEFAULT_PAGE,
             offset=0,
         )

@@ -263,7 +263,11 @@ def test_pages(database: CapturedDatabase) -> None:
     assert last.truncated == Truncation(limit="offset", value=15, total=17, skipped_files=0)
     beyond = ask(database, offset=100)
     assert (beyond.rows, beyond.page.total) == ([], 17)
-    assert beyond.sought == DatabaseRows(database="db", table="t", offset=100)
+    assert beyond.sought == DatabaseRows(database="db", table="t")
+    shown = ask(database, offset=100, columns=["v"], order=[Order(column="v")])
+    assert shown.sought == DatabaseRows(
+        database="db", table="t", columns=["v"], order=[Order(column="v")]
+    )
     filtered = ask(database, where=[where("v", "contains", "pp")], limit=1, offset=1)
     assert rowids(filtered) == [10]
     assert filtered.page.total == 3
@@ -442,7 +446,7 @@ def test_a_schema_that_finds_nothing_says_what_was_sought(database: CapturedData
     assert answer.truncated is None
     beyond = DatabaseSchema(database="db", offset=50)
     answer = query_schema(database.snapshot, beyond, QueryLimits())
-    assert answer.sought == beyond
+    assert answer.sought == DatabaseSchema(database="db")
     assert answer.truncated == Truncation(limit="offset", value=50, total=6, skipped_files=0)
     one = query_schema(database.snapshot, DatabaseSchema(database="db"), QueryLimits(max_matches=1))
     assert one.truncated == Truncation(limit="max_matches", value=1, total=6, skipped_files=0)
