@@ -288,6 +288,9 @@ class Replay:
         self._guard("files", lambda: check_files(self._source, self.found, self._large))
         if self.history.count == 0 and complete:
             self.found.add("VS-VER-002", "the package has no generation")
+        if not whole and not self.found.faulty and not self.found.incomplete:
+            # Whatever kept a check from going on should have been reported; never pass it.
+            self.found.add("VS-VER-001", "not everything could be followed")
         self.found.extend_affected(self.ledger.dependents)
 
     # ---- reading again

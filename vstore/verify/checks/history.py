@@ -100,15 +100,13 @@ class HistoryCheck:
         if oid is None:
             return None
         self._objects.reach(oid)
-        generation = self._objects.current.get(oid)
-        if not isinstance(generation, Generation):
-            flags = self._objects.table.flags(oid)
-            if flags is None or generation is not None:
-                self._found.add(
-                    "VS-HIS-019",
-                    "the frame publishes an object that it doesn't hold or that is no generation",
-                    object=oid,
-                )
+        if oid not in self._objects.table:
+            self._found.add(
+                "VS-HIS-019", "the frame publishes an object that is not there", object=oid
+            )
+            return None
+        generation = self._objects.lookup(oid, Generation, oid)
+        if generation is None:
             return None
         before = self.head
         step = Step(
