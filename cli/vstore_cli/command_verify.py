@@ -10,6 +10,7 @@ import click
 from vstore_cli.context import Session, json_option, pass_session
 
 if TYPE_CHECKING:
+    from vstore.objects.ids import ObjectId
     from vstore.verify.report import Report
     from vstore_cli.terminal import Terminal
 
@@ -59,26 +60,25 @@ def command(
       vstore verify case-592 --expect b3:4f2a...
     """
     from vstore.errors import VStoreError
-    from vstore.objects.ids import ObjectId
     from vstore.verify import verify_package
     from vstore.verify.render import json_bytes
+    from vstore_cli.errors import STORAGE, error_lines
 
-    places = [*paths, *(Path(one) for one in package)]
-    if not places:
-        places = [session.package_path()]
     options: dict[str, Any] = {
         "recompute": not no_recompute,
-        "expect": None if expect is None else ObjectId.parse(expect),
-        "extends": None if extends is None else ObjectId.parse(extends),
+        "expect": _head(expect, "--expect"),
+        "extends": _head(extends, "--extends"),
     }
+    places = [*paths, *(Path(one) for one in package)]
     reports: list[Report] = []
     codes: list[int] = []
-    for place in places:
+    wanted: list[Path | None] = [*places] or [None]
+    for place in wanted:
         try:
-            report = verify_package(place, **options)
+            found = session.package_path() if place is None else _package_at(place)
+            report = verify_package(found, **options)
         except VStoreError as error:
-            from vstore_cli.errors import STORAGE, error_lines
-
+            # Nothing to check, or nothing that can be read: that is never a verdict.
             session.terminal.error(*error_lines(error))
             codes.append(STORAGE)
             continue
@@ -89,6 +89,29 @@ def command(
     if (as_json or form == "json") and reports:
         session.terminal.print(json_bytes(reports).decode("ascii", "backslashreplace").rstrip())
     return 1 if 1 in codes else max(codes)
+
+
+def _package_at(place: Path) -> Path:
+    """The package that a path is, or is inside of; the path itself where there is none."""
+    from vstore.errors import NotFoundError
+    from vstore.package.reader import discover, is_package
+
+    if is_package(place) or not place.exists():
+        return place
+    try:
+        return discover(place)
+    except NotFoundError:
+        return place
+
+
+def _head(text: str | None, option: str) -> ObjectId | None:
+    from vstore.errors import InvalidError
+    from vstore.objects.ids import ObjectId
+
+    try:
+        return None if text is None else ObjectId.parse(text)
+    except InvalidError as error:
+        raise click.BadParameter(f"{text}: {error.hint}", param_hint=option) from error
 
 
 def print_report(terminal: Terminal, report: Report, *, quiet: bool = False) -> None:

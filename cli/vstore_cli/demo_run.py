@@ -257,3 +257,5 @@ def _goodbye(terminal: Terminal, root: Path) -> None:
         "vstore verify",
     ):
         terminal.print("  " + line)
+    beside = shlex.quote(str(_shown(root.parent / "catalogue.sqlite3")))
+    terminal.print(f"The broken database itself is {beside}.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from vstore.errors import LimitExceeded
+from vstore.errors import InvalidError, LimitExceeded, NotFoundError
 
 __all__ = ["read_file"]
 
@@ -19,13 +19,18 @@ def read_file(path: Path, most: int) -> bytes:
 
     Raises:
         LimitExceeded: It has more.
-        OSError: It can't be read.
+        NotFoundError, InvalidError: It isn't there, or can't be read.
     """
     if str(path) == "-":
         raw = sys.stdin.buffer.read(most + 1)
     else:
-        with path.open("rb") as stream:
-            raw = stream.read(most + 1)
+        try:
+            with path.open("rb") as stream:
+                raw = stream.read(most + 1)
+        except FileNotFoundError:
+            raise NotFoundError(f"no such file: {path}", kind="no_file") from None
+        except (IsADirectoryError, PermissionError) as error:
+            raise InvalidError(f"can't read {path}: {error.strerror}", kind="unreadable") from error
     if len(raw) > most:
         raise LimitExceeded(
             f"the file has more than {most:,} bytes",

@@ -45,6 +45,11 @@ class _LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] == "help":
+            # As with git: vstore help log.
+            args = [*args[1:], "--help"]
+            if len(args) == 1:
+                self.parse_args(ctx, args)
         if args[0] not in COMMANDS and not args[0].startswith("-"):
             raise _unknown_command(ctx, args[0])
         return super().resolve_command(ctx, args)

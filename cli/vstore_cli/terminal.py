@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shlex
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from typing import IO, Any, Final, Literal, TextIO
+from typing import IO, TYPE_CHECKING, Any, Final, Literal, TextIO
 
 from vstore.objects.display import visible, visible_bytes, visible_text
 from vstore.objects.text import RawText
+
+if TYPE_CHECKING:
+    import subprocess
 
 __all__ = ["Colour", "Terminal", "cells", "cut", "pad", "safe"]
 
@@ -216,6 +216,9 @@ class Terminal:
         self.stdout.flush()
 
     def _pager_command(self) -> list[str]:
+        import shlex
+        import shutil
+
         for name in ("VSTORE_PAGER", "PAGER"):
             if name in self.environ:
                 try:
@@ -226,6 +229,8 @@ class Terminal:
         return ["less"] if shutil.which("less") else []
 
     def _start_pager(self) -> None:
+        import subprocess
+
         environ = dict(self.environ)
         # As git does: quit at one screen, pass colours, leave the text on the screen.
         environ.setdefault("LESS", "FRX")

@@ -101,7 +101,8 @@ def test_the_commands_that_it_ends_with_work(played: tuple[CommandLine, str]) ->
     vstore, out = played
     commands = out.split("yours to explore\n")[1].splitlines()
     assert commands[0] == "  cd vstore-demo/sqlite-utils-592"
-    for line in commands[1:]:
+    assert commands[-1] == "The broken database itself is vstore-demo/catalogue.sqlite3."
+    for line in commands[1:-1]:
         # Explanations stand behind a gap.
         command = line.strip().split("   ")[0]
         done = subprocess.run(

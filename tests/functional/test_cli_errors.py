@@ -73,6 +73,13 @@ def test_the_overview_imports_no_command() -> None:
     subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
 
 
+def test_help_as_a_command(vstore: CommandLine) -> None:
+    assert vstore.ok("help", "log").out == vstore.ok("log", "--help").out
+    assert vstore.ok("help", "budget", "init").out == vstore.ok("budget", "init", "--help").out
+    assert vstore.ok("help").out == vstore.ok("--help").out
+    vstore.refused("usage", "help", "nonsense", code=2)
+
+
 def test_version(vstore: CommandLine) -> None:
     from vstore import __version__
 
@@ -93,10 +100,13 @@ def test_wrong_usage(vstore: CommandLine) -> None:
 
 
 def test_outside_a_package(vstore: CommandLine) -> None:
-    for words in (["status"], ["log"], ["budget", "show"], ["advance"], ["verify"]):
+    for words in (["status"], ["log"], ["budget", "show"], ["advance"]):
         outcome = vstore.refused("not_a_package", *words)
         assert outcome.err.startswith("error: ")
         assert "\nhint: " in outcome.err
+    # Nothing to check is no verdict.
+    vstore.refused("not_a_package", "verify", code=3)
+    vstore.refused("usage", "verify", "--expect", "HEAD", code=2)
 
 
 def test_where_the_package_is(investigated: CommandLine, vstore: CommandLine) -> None:

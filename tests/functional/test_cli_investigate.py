@@ -101,7 +101,8 @@ def test_hypotheses_from_a_file(vstore: CommandLine) -> None:
     inside.ok("budget", "init")
     file.write_text(json.dumps([{"id": "B", "statement": "two"}]))
     inside.refused("hypotheses_fixed", "hypotheses", "set", file)
-    assert inside("hypotheses", "set", "absent.json").code == 3
+    inside.refused("no_file", "hypotheses", "set", "absent.json")
+    inside.refused("unreadable", "hypotheses", "set", "..")
 
 
 def test_advance_only_where_it_leads(prepared: CommandLine) -> None:
