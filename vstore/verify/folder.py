@@ -60,18 +60,6 @@ class FolderSource:
             else:
                 yield PackageFile(path, "special", 0)
 
-    def read(self, path: str, max_bytes: int) -> bytes | None:
-        """See :meth:`PackageSource.read`."""
-        try:
-            with self.open(path) as stream:
-                return stream.read(max_bytes + 1)
-        except StorageError as error:
-            if error.kind == "no_file":
-                return None
-            raise
-        except OSError as error:
-            raise _unreadable(path, error) from error
-
     def open(self, path: str) -> BinaryIO:
         """See :meth:`PackageSource.open`."""
         try:

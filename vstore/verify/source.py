@@ -82,14 +82,6 @@ class PackageSource(Protocol):
         """
         ...
 
-    def read(self, path: str, max_bytes: int) -> bytes | None:
-        """The bytes of a small file, at most ``max_bytes + 1`` of them; None: no such file.
-
-        Raises:
-            StorageError: It is no regular file, or can't be read.
-        """
-        ...
-
     def open(self, path: str) -> BinaryIO:
         """A stream over a file; the caller closes it.
 
