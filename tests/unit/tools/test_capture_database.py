@@ -595,3 +595,27 @@ def test_another_process_and_hash_seed_give_the_same_id(tmp_path: Path) -> None:
             cwd=Path(__file__).parents[3],
         )
         assert done.stdout.strip() == captured(path).content
+
+
+def test_the_id_of_a_fixed_database(tmp_path: Path) -> None:
+    """The same on every platform, Python and SQLite: tried with SQLite 3.40.1 and 3.51.1."""
+    path = make_database(
+        tmp_path / "a.db",
+        "CREATE TABLE a (id INTEGER PRIMARY KEY AUTOINCREMENT, b TEXT NOT NULL DEFAULT 'x' UNIQUE,"
+        " c REAL, d AS (id + 1), e AS (upper(b)) STORED)",
+        "INSERT INTO a (b, c) VALUES ('q', 1.5), ('w', -0.0), ('e', 1e300)",
+        "CREATE TABLE w (k TEXT COLLATE NOCASE, v, PRIMARY KEY (k DESC)) WITHOUT ROWID",
+        "INSERT INTO w VALUES ('b', 1), ('A', 2), ('c', x'00')",
+        "CREATE VIEW v AS SELECT b, id + 1 AS n, lower(b), count(*) FROM a GROUP BY b",
+        "CREATE VIEW v2 AS SELECT * FROM v",
+        "CREATE TRIGGER tr AFTER INSERT ON a BEGIN SELECT 1; END",
+        "CREATE INDEX i ON a (b, c DESC) WHERE c > 1",
+        "CREATE INDEX j ON a (lower(b))",
+        "CREATE TABLE s (a INT, b ANY) STRICT",
+        "CREATE TABLE p (x REFERENCES a (id) ON DELETE CASCADE, y, z,"
+        " FOREIGN KEY (y, z) REFERENCES q (m, n))",
+        ("INSERT INTO s VALUES (9007199254740993, ?)", ("x" * 5_000,)),
+    )
+    assert complete(path).content == (
+        "b3:ae810fb136cde08c23a6ac6b93567e23267cd97e075cb9c0616bbe412236f530"
+    )
