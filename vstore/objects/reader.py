@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,7 +55,8 @@ class ObjectReader:
     """The objects of one package, by id; an ``ObjectSource``.
 
     Opening looks at the end of the log only. Damage elsewhere is found when it is met, or by
-    :meth:`scan`. A reader sees the log as it was when it was opened or last refreshed.
+    :meth:`scan`. A reader sees the log as it was when it was opened or last refreshed. Several
+    threads may share one.
     """
 
     def __init__(self, root: Path) -> None:
@@ -72,6 +74,8 @@ class ObjectReader:
         self.root = root
         self.format: StoreFormat = read_format(root)
         self.log = LogReader(root / LOG)
+        #: Held while the index or the frames in memory change.
+        self._mutex = threading.RLock()
         self._index: dict[bytes, int] = {}
         self._generations: set[bytes] = set()
         self._walk: Iterator[FrameSummary] | None = None
@@ -146,7 +150,10 @@ class ObjectReader:
 
     def published(self, oid: ObjectId) -> bool:
         """Whether some frame publishes this generation."""
-        raw = oid.to_bytes()
+        with self._mutex:
+            return self._published(oid.to_bytes())
+
+    def _published(self, raw: bytes) -> bool:
         if raw in self._generations or raw == self.log.tail.head:
             return True
         place = self._place(raw)
@@ -165,15 +172,17 @@ class ObjectReader:
         Raises:
             IntegrityError, StorageError: The log can't be followed.
         """
-        changed = self.log.refresh()
-        if changed:
-            self._index_new()
-        return changed
+        with self._mutex:
+            changed = self.log.refresh()
+            if changed:
+                self._index_new()
+            return changed
 
     def noted(self, summary: FrameSummary) -> None:
         """Take note of a frame that this process appended (for the writer)."""
-        self._add(summary)
-        self._indexed_to = self.log.tail
+        with self._mutex:
+            self._add(summary)
+            self._indexed_to = self.log.tail
 
     # ---- objects
 
@@ -245,7 +254,10 @@ class ObjectReader:
         return io.BytesIO(self.get(oid))
 
     def __contains__(self, oid: object) -> bool:
-        return isinstance(oid, ObjectId) and self._place(oid.to_bytes()) is not None
+        if not isinstance(oid, ObjectId):
+            return False
+        with self._mutex:
+            return self._place(oid.to_bytes()) is not None
 
     def _open_large(self, entry: LargeEntry) -> BinaryIO:
         return open_large(
@@ -256,15 +268,16 @@ class ObjectReader:
         )
 
     def _find(self, raw: bytes, oid: ObjectId) -> tuple[_Frame, ObjectEntry | LargeEntry]:
-        place = self._place(raw)
-        if place is None:
-            raise NotFoundError(f"no object {oid}", kind="no_object", oid=str(oid))
-        frame = self._frames.get(place)
-        if frame is None:
-            frame = self._load(place)
-        else:
-            self._frames.move_to_end(place)
-        return frame, frame.entries[raw]
+        with self._mutex:
+            place = self._place(raw)
+            if place is None:
+                raise NotFoundError(f"no object {oid}", kind="no_object", oid=str(oid))
+            frame = self._frames.get(place)
+            if frame is None:
+                frame = self._load(place)
+            else:
+                self._frames.move_to_end(place)
+            return frame, frame.entries[raw]
 
     def _load(self, place: int) -> _Frame:
         summary, stored = self.log.read(place >> _OFFSET_BITS, place & _OFFSET_MASK)
@@ -352,10 +365,11 @@ class ObjectReader:
 
     def encode_index(self) -> bytes | None:
         """The index of the log as it is, to be cached; None while there is nothing to cover."""
-        self._extend_index(None)
-        if not self.log.tail.digest or self.log.damage:
-            return None
-        return encode_index(self.log.tail, self._index.items(), self._base)
+        with self._mutex:
+            self._extend_index(None)
+            if not self.log.tail.digest or self.log.damage:
+                return None
+            return encode_index(self.log.tail, self._index.items(), self._base)
 
     @property
     def covered(self) -> int:

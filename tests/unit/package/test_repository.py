@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -225,6 +226,38 @@ def test_whoever_holds_the_publication_lock_is_never_stale(repository: Repositor
         assert errors == []
         assert len(other.pinned().generation.snapshots) == 40
         assert check_history(other.reader) == 41
+
+
+def test_threads_read_while_one_writes(tmp_path: Path) -> None:
+    with make(tmp_path / "package") as one:
+        for number in range(60):
+            source_add(one, f"s{number}")
+    with Repository.open(tmp_path / "package") as one:
+        package = one.pinned()
+        wanted = [object_id(b"s%d" % number) for number in range(60)]
+        errors: list[Exception] = []
+
+        def read(step: int) -> None:
+            try:
+                for position in range(300):
+                    number = position * step % 60
+                    assert package.objects.get(wanted[number]) == b"s%d" % number
+            except Exception as error:  # noqa: BLE001 - threads must not swallow anything
+                errors.append(error)
+
+        threads = [threading.Thread(target=read, args=(step,)) for step in (1, 7, 11, 59)]
+        interval = sys.getswitchinterval()
+        sys.setswitchinterval(1e-5)
+        try:
+            for thread in threads:
+                thread.start()
+            for number in range(20):
+                source_add(one, f"t{number}")
+            for thread in threads:
+                thread.join()
+        finally:
+            sys.setswitchinterval(interval)
+        assert errors == []
 
 
 def test_the_evidence_lock_says_who_holds_it(repository: Repository) -> None:
