@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -73,7 +74,9 @@ class PackageLock:
         self._clock = clock
         self._fd = -1
         self._holder_fd = -1
-        self._again = 0
+        self._depth = 0
+        #: Whoever holds the lock may take it again, but only in the same thread.
+        self._threads = threading.RLock()
         self.held = False
 
     def __enter__(self) -> Self:
@@ -95,11 +98,19 @@ class PackageLock:
             LockTimeout: Somebody else holds it.
             StorageError: The lock file can't be made, or the file system has no OS locks.
         """
+        if not self._threads.acquire(timeout=self._timeout):
+            raise self._timed_out()
+        try:
+            if not self.held:
+                self._acquire()
+            self._depth += 1
+        except BaseException:
+            self._threads.release()
+            raise
+
+    def _acquire(self) -> None:
         from filelock import lock_descriptor
 
-        if self.held:
-            self._again += 1
-            return
         deadline: float | None = None
         pause = 0.0005
         while True:
@@ -110,10 +121,10 @@ class PackageLock:
                     if self._is_current():
                         break
                     # Somebody removed the file: what is locked is not what others will lock.
-                    self.close()
+                    self._close_files()
                     continue
             except OSError as error:
-                self.close()
+                self._close_files()
                 raise StorageError(
                     f"can't lock the package: {os.strerror(error.errno or errno.EIO)}",
                     kind="read_only" if error.errno in _READ_ONLY else "no_locks",
@@ -130,21 +141,32 @@ class PackageLock:
 
     def release(self) -> None:
         """Give the lock back; nothing happens when it is not held."""
+        if self._depth == 0:
+            return
+        self._depth -= 1
+        try:
+            if self._depth == 0:
+                self._release()
+        finally:
+            self._threads.release()
+
+    def _release(self) -> None:
         from filelock import unlock_descriptor
 
-        if self._again:
-            self._again -= 1
-        elif self.held:
-            self.held = False
-            try:
-                unlock_descriptor(self._fd)
-            except OSError:  # pragma: no cover
-                self.close()
+        self.held = False
+        try:
+            unlock_descriptor(self._fd)
+        except OSError:  # pragma: no cover
+            self._close_files()
 
     def close(self) -> None:
         """Release and close the files."""
+        while self._depth:
+            self.release()
+        self._close_files()
+
+    def _close_files(self) -> None:
         self.held = False
-        self._again = 0
         for fd in (self._fd, self._holder_fd):
             if fd >= 0:
                 os.close(fd)

@@ -331,7 +331,7 @@ class LogReader:
             self.tail = start
             return
         last = self._frame_ending_at(number, size)
-        if last is not None:
+        if last is not None and self._follows(last):
             self.tail = _tail_after(last)
             return
         # No valid frame at the end: go through the segment to tell torn from damaged.
@@ -356,6 +356,27 @@ class LogReader:
         if not isinstance(found, FrameSummary) or found.length != length:
             return None
         return found if trailer_matches(found, buffer, 0) else None
+
+    def _follows(self, frame: FrameSummary) -> bool:
+        """Whether a frame stands right behind the one that it should stand behind.
+
+        Torn bytes may end with what looks like a frame: objects may contain anything.
+        """
+        number, at = frame.segment, frame.offset
+        header = self.header(number)
+        if at == SEGMENT_HEADER_BYTES:
+            return frame.sequence == header.first_sequence and frame.raw_parent == header.head
+        length = parse_trailer(pread(self.fd(number), TRAILER_BYTES, at - TRAILER_BYTES))
+        if length is None or at - length < SEGMENT_HEADER_BYTES:
+            return False
+        window = _Window(self.fd(number), at, _READ_STEP)
+        before = self._header_at(window, number, header.salt, at - length)
+        return (
+            before is not None
+            and before.length == length
+            and before.sequence == frame.sequence - 1
+            and before.raw_head == frame.raw_parent
+        )
 
     def _extend_tail(self, size: int) -> bool:
         """Follow the last segment from the known end; True when there were more frames."""
