@@ -10,6 +10,8 @@
 ``router``           dispatch of a request to adapters
 ``source_adapter``   ``source-snapshot/1``: source.list, source.search, source.read
 ``database_adapter`` ``database-snapshot/1``: database.schema, database.rows
+``source_*``         patterns, matching, paths, the index of words behind it
+``archive_*``        reading hostile zips and tars
 ``capture_*``        pinning sources and databases into a package
 ===================  ================================================================
 """

@@ -57,12 +57,13 @@ class Truncation(Part, frozen=True, kw_only=True):
     """What the query left out, and why."""
 
     #: ``limit`` (the page), ``max_matches``, ``max_bytes_scanned``, ``max_rows_scanned``,
-    #: ``max_result_bytes``; null where only files were skipped.
+    #: ``max_result_bytes``, ``offset`` (only what is before the page is left out); null where
+    #: only files were skipped.
     limit: Annotated[str | None, Derived]
     #: The limit's value.
     value: Annotated[Count | None, Derived]
     total: Annotated[Count | None, Derived]
-    #: Files not searched because they have NUL or invalid UTF-8.
+    #: Files not searched because they have NUL or invalid UTF-8; links not listed.
     skipped_files: Annotated[Count, Derived]
 
 

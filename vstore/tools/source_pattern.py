@@ -38,7 +38,7 @@ __all__ = ["MAX_GROUP_DEPTH", "MAX_REPEAT", "MAX_WEIGHT", "PatternError", "Rewri
 MAX_REPEAT: Final = 1000
 MAX_GROUP_DEPTH: Final = 100
 #: Size of the compiled automaton in rough units: an ASCII literal is 1, ``.`` is 13.
-MAX_WEIGHT: Final = 10_000
+MAX_WEIGHT: Final = 4_000
 
 
 _SIMPLE: Final = {"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
@@ -192,6 +192,8 @@ class _Parser:
         return low, high
 
     def _atom(self, depth: int) -> _Part | None:
+        if self._repetition() is not None:
+            raise PatternError("a repetition of nothing")
         char = self._next()
         if char == "(":
             return self._group(depth)
@@ -201,8 +203,6 @@ class _Parser:
             return _class_part([(0, LAST_POINT)])
         if char in "^$":
             return _Part(char, 1, 1)
-        if char in "*+?":
-            raise PatternError("a repetition of nothing")
         if char == "\\":
             return self._escape()
         return self._literal(ord(char))
