@@ -14,7 +14,7 @@ from vstore.objects.frame import FrameSummary, LargeEntry, read_payload
 from vstore.objects.ids import ObjectId
 from vstore.objects.large import open_large, read_chunks
 from vstore.objects.layout import LOG, large_path, read_format
-from vstore.objects.log import Damage, LogReader
+from vstore.objects.log import Damage, LogReader, pread
 from vstore.objects.refs import BadRef, read_refs
 from vstore.verify.source import PackageFile, Torn
 
@@ -122,10 +122,14 @@ class FolderLog:
             if (one.segment, one.start) not in reported:
                 yield one
 
-    def payload(self, frame: FrameSummary) -> bytes:
+    def payload(self, frame: FrameSummary, *, again: bool = False) -> bytes:
         """See :meth:`LogSource.payload`."""
-        found, stored = self._reader.read(frame.segment, frame.offset)
-        return read_payload(found, stored)
+        if again:
+            found, stored = self._reader.read(frame.segment, frame.offset)
+            return read_payload(found, stored)
+        start = frame.offset + frame.header_length
+        stored = pread(self._reader.fd(frame.segment), frame.stored_length, start)
+        return read_payload(frame, stored)
 
     def close(self) -> None:
         """See :meth:`LogSource.close`."""

@@ -249,15 +249,26 @@ class Replay:
         if step is None:
             self._lose(f"the generation of frame {frame.sequence} can't be read")
             return
-        self._area("inputs", step, self.inputs)
-        self._area("evidence", step, self.evidence)
-        self._area("the ledger", step, self.ledger)
+        before, now = step.parent, step.generation
+        # Most generations change one thing: what didn't change needs no look.
+        if (
+            before is None
+            or before.inputs != now.inputs
+            or before.snapshots != now.snapshots
+            or before.attachments != now.attachments
+        ):
+            self._area("inputs", step, self.inputs)
+        if before is None or before.artifacts != now.artifacts:
+            self._area("evidence", step, self.evidence)
+            self._area("the ledger", step, self.ledger)
+            if step.changed("hypotheses") is not None:
+                self._guard("hypotheses", lambda: self._check_hypotheses(step))
+
+    def _check_hypotheses(self, step: Step) -> None:
         state = self.ledger.state
         revision = step.generation.analysis_revision
         accounts = {} if state is None or not state.is_initialised(revision) else state.accounts
-        self._guard(
-            "hypotheses", lambda: check_hypotheses(step, self.objects, self.found, accounts)
-        )
+        check_hypotheses(step, self.objects, self.found, accounts)
 
     def _area(self, name: str, step: Step, check: InputCheck | EvidenceCheck | LedgerCheck) -> None:
         before = self.found.by_code("VS-VER-001")
@@ -297,7 +308,7 @@ class Replay:
 
     def _payload_of(self, number: int) -> bytes:
         assert self._log is not None
-        return self._log.payload(self._frames[number])
+        return self._log.payload(self._frames[number], again=True)
 
     def _open_large(self, oid: ObjectId) -> BinaryIO:
         return self._source.open_large(self._large_by_id[oid])

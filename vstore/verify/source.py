@@ -53,8 +53,12 @@ class LogSource(Protocol):
         """
         ...
 
-    def payload(self, frame: FrameSummary) -> bytes:
+    def payload(self, frame: FrameSummary, *, again: bool = False) -> bytes:
         """The uncompressed objects of a frame.
+
+        Args:
+            frame: As :meth:`frames` gave it.
+            again: It was not given just now: check its digests anew.
 
         Raises:
             IntegrityError: Table or compressed bytes contradict the header.
