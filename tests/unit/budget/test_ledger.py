@@ -117,7 +117,8 @@ def test_the_cap_bounds_all_revisions_together(desk):
     assert [grant.credits for grant in event.grants] == [25, 25]
     desk.reopen()
     desk.revision = 3
-    refused(desk, "credit_cap", desk.initialise, one)
+    error = refused(desk, "credit_cap", desk.initialise, one)
+    assert error.details == {"limit": "case_credit_cap", "value": 250, "asked": 252}
 
 
 def test_the_cap_is_fixed_by_the_first_policy(desk):
