@@ -175,8 +175,8 @@ def _check_value(value: object, depth: int) -> bool:
         for name, one in value.items():  # type: ignore[attr-defined]
             if type(name) is str:
                 _check_text(name)
-                # Past U+D7FF the order of code points and of UTF-16 units may differ.
-                simple &= name.isascii() or max(name) <= "\ud7ff"
+                # Past U+FFFF the order of code points and of UTF-16 units may differ.
+                simple &= name.isascii() or max(name) <= "\uffff"
             elif type(name) is not ObjectId:
                 raise InvalidError("a member name that is no string", kind="not_representable")
             simple &= _check_value(one, depth - 1)

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vstore.errors import InvalidError, LimitExceeded, UnsupportedError
-from vstore.objects import canonical
+from vstore.objects import canonical, plain_json
 from vstore.objects.canonical import (
     decode,
     decode_document,
@@ -272,10 +272,23 @@ def test_depth(opening: bytes, closing: bytes, is_canonical: bool) -> None:
     for text in ("[" * 99, '"' * 9 + "[" * 99, "\\" * 7 + "{" * 99, '\\"[' * 99, "\\\\" + "[" * 99):
         data = encode_value([[[]] * 70, text, [[]] * 70, text])
         assert outcome(data, is_canonical=is_canonical) == "read"
+    # A quote after a pair of backslashes closes its string.
+    for text in ("\\", "\\\\", 'a"\\', "\\[\\"):
+        data = encode_value([[[]] * 70, text, "[" * 99])
+        assert outcome(data, is_canonical=is_canonical) == "read"
     # And a string doesn't hide those behind it.
     for text in ("", "\\", '\\"', '"', "[[", "]]]]"):
         data = b'["' + json.dumps(text).encode()[1:] + b"," + nested(64) + b"]"
         assert outcome(data, is_canonical=is_canonical) == "too_deep"
+
+
+def test_depth_is_refused_before_anything_is_parsed() -> None:
+    plain_json._check_depth(b"[" * 64)
+    plain_json._check_depth(b"[" * 64 + b"]{" * 99)
+    for data in (b"[" * 65, b"[" * 64 + b"]{{", b'["\\\\"' + b"{" * 64):
+        with pytest.raises(InvalidError) as caught:
+            plain_json._check_depth(data)
+        assert caught.value.kind == "too_deep"
 
 
 def test_depth_of_values() -> None:
