@@ -44,6 +44,8 @@ class HistoryTree:
         self._read = read
         self._head: ObjectId | None = None
         self._frontier = Frontier()
+        #: Without the head itself: the tree whose root the head records.
+        self._before = Frontier()
         self._unsaved = 0
 
     def through(self, head: ObjectId | None) -> Frontier:
@@ -59,12 +61,13 @@ class HistoryTree:
         if head is None:
             return Frontier()
         if head != self._head:
-            self._frontier = self._rebuild(head)
+            self._before, self._frontier = self._rebuild(head)
             self._head = head
         return self._frontier.copy()
 
     def advance(self, head: ObjectId, encoded: bytes) -> None:
         """Take note of the generation that was published on top of the last head."""
+        self._before = self._frontier.copy()
         self._frontier.append(encoded)
         self._head = head
         self._unsaved += 1
@@ -78,7 +81,7 @@ class HistoryTree:
         if not self._unsaved:
             return
         self._unsaved = 0
-        lines = [str(self._frontier.size), *(one.hex() for one in self._frontier.hashes)]
+        lines = [str(self._before.size), *(one.hex() for one in self._before.hashes)]
         folder = self._root / layout.CACHE
         temporary = folder / f"{_CACHE_NAME}.{os.getpid()}"
         try:
@@ -88,8 +91,8 @@ class HistoryTree:
         except OSError:
             return
 
-    def _rebuild(self, head: ObjectId) -> Frontier:
-        """Walk back to a frontier that is known, then forward again."""
+    def _rebuild(self, head: ObjectId) -> tuple[Frontier, Frontier]:
+        """Walk back to a frontier that is known, then forward again, to the head and past it."""
         known = [one for one in (self._frontier if self._head else None, self._cached()) if one]
         hashes: list[bytes] = []
         oid: ObjectId | None = head
@@ -110,8 +113,9 @@ class HistoryTree:
             frontier.append_hash(one)
         if history_of(frontier) != self._read(head)[0].history:
             raise _broken(head)
+        before = frontier.copy()
         frontier.append_hash(hashes[0])
-        return frontier
+        return before, frontier
 
     def _cached(self) -> Frontier | None:
         try:

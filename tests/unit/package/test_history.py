@@ -72,9 +72,41 @@ def test_nothing_is_saved_before_anything_is_published(tmp_path: Path) -> None:
     assert not (tmp_path / "cache").exists()
     tree.advance(ids[1], encode(store[ids[1]]))
     tree.save()
-    assert (tmp_path / "cache" / "history").read_text().startswith("2\n")
+    # What the head's own commitment can be held against.
+    assert (tmp_path / "cache" / "history").read_text() == f"1\n{leaf(store[ids[0]]).hex()}\n"
     again = HistoryTree(tmp_path, store.read)
     assert again.through(ids[2]).size == 3
+
+
+def test_a_fresh_process_reads_few_generations(tmp_path: Path) -> None:
+    store = Store()
+    (first, _, _) = three()
+    reads: list[ObjectId] = []
+
+    def read(oid: ObjectId) -> tuple[Generation, bytes]:
+        reads.append(oid)
+        return store.read(oid)
+
+    tree = HistoryTree(tmp_path, read)
+    parent = first
+    head = store.add(first)
+    hypotheses = Change(events=[msgspec.structs.replace(EVENT, kind="source.add")])
+    for number in range(200):
+        before = tree.through(head)
+        reads.clear()
+        parent = next_generation(
+            head, parent, hypotheses, History(size=before.size, root=before.root())
+        )
+        head = store.add(parent)
+        tree.advance(head, encode(parent))
+        if tree.due():
+            tree.save()
+        if number > 20:
+            # A process that starts here without a word of this one.
+            fresh = HistoryTree(tmp_path, read)
+            assert fresh.through(head) == tree.through(head)
+            assert len(reads) <= 20
+            reads.clear()
 
 
 @pytest.mark.parametrize("wrong", ["root", "size", "middle", "number", "first"])

@@ -117,7 +117,7 @@ def test_the_history_goes_on_in_a_fresh_process_whatever_is_cached(
                 one._history.save()
                 old = file.read_bytes()
     saved = file.read_bytes()
-    assert saved.startswith(b"41\n")
+    assert saved.startswith(b"40\n")
     if cache == "absent":
         file.unlink()
     elif cache == "garbage":
