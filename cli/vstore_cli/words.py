@@ -28,7 +28,8 @@ from vstore_cli.terminal import safe
 __all__ = ["asked", "condition_text", "count", "line_text", "short", "value_text"]
 
 _SIGNS = {"eq": "=", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-_BLOB_BYTES = 16
+#: Enough to tell blobs apart, and short enough for a cell.
+_BLOB_BYTES = 8
 
 
 def short(oid: str) -> str:
