@@ -149,7 +149,10 @@ class _Capture:
 
     def run(self) -> DatabaseContent:
         """Read everything."""
-        found = read_schema(self._database, self._limits)
+        found, odd = read_schema(self._database, self._limits)
+        if odd:
+            self.partial = True
+            self.notes.append(f"{odd} rows of sqlite_master describe no table, view or trigger")
         schema = DatabaseSchemaDocument(entries=[one.schema for one in found])
         tables: list[TableContent] = []
         for one in found:

@@ -17,7 +17,7 @@ from vstore.tools.items import ColumnInfo, ForeignKey, IndexInfo, TableSchema
 from vstore.tools.row_order import schema_order
 from vstore.tools.sqlite_open import OpenDatabase, SqliteLimits
 
-__all__ = ["ReadTable", "read_schema"]
+__all__ = ["ReadSchema", "ReadTable", "read_schema"]
 
 _GENERATED: Final[dict[int, Literal["no", "stored", "virtual", "hidden"]]] = {
     0: "no",
@@ -25,6 +25,8 @@ _GENERATED: Final[dict[int, Literal["no", "stored", "virtual", "hidden"]]] = {
     2: "virtual",
     3: "stored",
 }
+
+_KINDS: Final = frozenset((b"table", b"index", b"trigger"))
 
 T = TypeVar("T")
 
@@ -39,13 +41,21 @@ class ReadTable(NamedTuple):
     columns_known: bool
 
 
+class ReadSchema(NamedTuple):
+    """A database's schema."""
+
+    entries: list[ReadTable]
+    #: Rows of sqlite_master that describe nothing: of no known kind, or a second time.
+    odd: int
+
+
 class _MasterRow(NamedTuple):
     type: bytes
     table: bytes
     sql: Text | None
 
 
-def read_schema(database: OpenDatabase, limits: SqliteLimits) -> list[ReadTable]:
+def read_schema(database: OpenDatabase, limits: SqliteLimits) -> ReadSchema:
     """Every table, view and trigger, sorted.
 
     Raises:
@@ -54,7 +64,7 @@ def read_schema(database: OpenDatabase, limits: SqliteLimits) -> list[ReadTable]
     """
     connection = database.connection
     try:
-        master = _read_master(connection, limits)
+        master, odd = _read_master(connection, limits)
         listed = connection.execute(
             "SELECT name, type, wr, strict FROM pragma_table_list"
             " WHERE schema = 'main' AND name <> 'sqlite_schema'"
@@ -90,18 +100,19 @@ def read_schema(database: OpenDatabase, limits: SqliteLimits) -> list[ReadTable]
         for (kind, name), row in master.items()
         if kind == b"table" and name not in known
     )
-    return sorted(found, key=lambda one: schema_order(one.schema))
+    return ReadSchema(sorted(found, key=lambda one: schema_order(one.schema)), odd)
 
 
 def _read_master(
     connection: sqlite3.Connection, limits: SqliteLimits
-) -> dict[tuple[bytes, bytes], _MasterRow]:
+) -> tuple[dict[tuple[bytes, bytes], _MasterRow], int]:
     master: dict[tuple[bytes, bytes], _MasterRow] = {}
-    size = 0
+    size = odd = 0
     for kind, name, table, sql in connection.execute(
         "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY rowid"
     ):
         if not all(isinstance(cell, bytearray) for cell in (kind, name, table)):
+            odd += 1
             continue
         kind, name, table = bytes(kind), bytes(name), bytes(table)
         text = bytes(sql) if isinstance(sql, bytearray) else None
@@ -111,10 +122,13 @@ def _read_master(
         if len(master) == limits.max_schema_entries:
             raise _exceeded("max_schema_entries", limits.max_schema_entries, len(master) + 1)
         lookup = b"table" if kind == b"view" else kind
+        if lookup not in _KINDS or (lookup, name) in master:
+            odd += 1
+            continue
         master[lookup, name] = _MasterRow(
             kind, table, None if text is None else text_from_bytes(text)
         )
-    return master
+    return master, odd
 
 
 def _unparsed(name: bytes, row: _MasterRow) -> ReadTable:

@@ -286,6 +286,22 @@ def test_entries_that_sqlite_cant_parse_are_recorded(tmp_path: Path) -> None:
     assert 'view "bad_view": SQLite can\'t tell its columns' in found.statement
 
 
+def test_odd_rows_of_the_schema_table_are_counted(tmp_path: Path) -> None:
+    path = make_database(
+        tmp_path / "a.db",
+        "CREATE TABLE t (a)",
+        "INSERT INTO t VALUES (1)",
+        "PRAGMA writable_schema = ON",
+        "INSERT INTO sqlite_master VALUES ('table', x'05', x'05', 2, 'CREATE TABLE u (a)')",
+        "INSERT INTO sqlite_master VALUES ('other', 'u', 'u', 0, NULL)",
+        "INSERT INTO sqlite_master SELECT * FROM sqlite_master WHERE name = 't'",
+    )
+    found = capture(path)
+    assert found.values("t") == [[1]]
+    assert found.descriptor.coverage.kind == "partial"
+    assert "3 rows of sqlite_master describe no table, view or trigger" in found.statement
+
+
 def test_an_absent_module(tmp_path: Path) -> None:
     path = make_database(
         tmp_path / "a.db", "CREATE VIRTUAL TABLE EXAMPLE1 USING fts5(a)", "CREATE TABLE t (a)"

@@ -10,6 +10,7 @@ import pytest
 from vstore.objects.ids import ObjectId, object_id
 from vstore.objects.memory import MemoryObjects
 from vstore.tools.cell_order import BLOB, NULL, NUMBER, TEXT, order_bytes, order_key, rank
+from vstore.tools.row_sorter import raw_order
 from vstore.tools.values import (
     BigInteger,
     Blob,
@@ -101,6 +102,13 @@ def test_concatenated_forms_sort_as_tuples() -> None:
     by_tuple = sorted(pairs)
     by_bytes = sorted(pairs, key=lambda pair: order_bytes(pair[0]) + order_bytes(pair[1]))
     assert by_tuple == by_bytes
+
+
+def test_raw_cells_sort_alike() -> None:
+    raw: list[list[object]] = [[None, 1], [1, None], [1, 2.5], [1, bytearray(b"")], [b"", b""]]
+    keys = [raw_order(cells) for cells in raw]
+    assert keys == sorted(keys)
+    assert raw_order([1.0]) == raw_order([1])
 
 
 def test_large_values_compare_by_what_they_hold() -> None:

@@ -40,6 +40,8 @@ def database(tmp_path: Path) -> CapturedDatabase:
             "INSERT INTO keyed VALUES (1, 'x'), (2, 'x')",
             "CREATE TABLE large (v)",
             ("INSERT INTO large VALUES (?)", ("x" * 5_000,)),
+            "CREATE INDEX i ON large (v)",
+            "CREATE TABLE child (a REFERENCES large (v))",
             "CREATE TABLE scanned (rowid, oid, _rowid_)",
             "INSERT INTO scanned VALUES (2, 2, 2), (1, 1, 1)",
         )

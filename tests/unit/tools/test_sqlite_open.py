@@ -7,6 +7,7 @@ import sqlite3
 import struct
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -280,6 +281,49 @@ def test_endless_work_between_rows_is_stopped(tmp_path: Path) -> None:
     with pytest.raises(LimitExceeded) as caught:
         captured(path, limits=SqliteLimits(max_steps=3))
     assert caught.value.details["limit"] == "max_steps"
+
+
+def test_a_file_that_goes_away_meanwhile(tmp_path: Path) -> None:
+    path = make_database(tmp_path / "a.db", "CREATE TABLE t (a)")
+    with pytest.raises(ConflictError) as caught, open_sqlite(path, SqliteLimits()):
+        path.unlink()
+    assert caught.value.kind == "changed_while_read"
+
+
+@pytest.mark.parametrize("suffix", ["", "-wal", "-journal"])
+def test_the_system_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
+    path = make_database(tmp_path / "a.db", "CREATE TABLE t (a)")
+    if suffix:
+        path.with_name(f"a.db{suffix}").write_bytes(b"x" * 100)
+    look, read = Path.lstat, Path.open
+
+    def refuse_look(one: Path) -> os.stat_result:
+        if one.name == f"a.db{suffix}":
+            raise PermissionError(13, "Permission denied")
+        return look(one)
+
+    def refuse_read(one: Path, *args: Any, **options: Any) -> Any:
+        if one.name == f"a.db{suffix}":
+            raise OSError(5, "Input/output error")
+        return read(one, *args, **options)
+
+    # Root reads whatever its mode says, so the refusals are played.
+    for name, refuse in (("lstat", refuse_look), ("open", refuse_read)):
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, name, refuse)
+            with pytest.raises(StorageError) as caught:
+                captured(path)
+            assert caught.value.kind == "unreadable_file"
+
+
+def test_a_schema_table_that_is_damaged(tmp_path: Path) -> None:
+    path = make_database(tmp_path / "a.db", "CREATE TABLE t (a)")
+    raw = bytearray(path.read_bytes())
+    raw[100] = 0x77
+    path.write_bytes(raw)
+    with pytest.raises(InvalidError) as caught:
+        captured(path)
+    assert caught.value.kind == "malformed_schema"
 
 
 def test_an_unreadable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
