@@ -17,11 +17,12 @@ texts = st.text(alphabet="abAB_1 .\n\r\t\x0c\u00e9\u212a\u017f(-", max_size=60).
 )
 literals = st.text(alphabet="abAB_1 .\r\t(-", min_size=1, max_size=4)
 
-# A grammar on which RE2 and re.ASCII agree about whether a line matches.
+# A grammar on which RE2 and re.ASCII agree about whether a line matches; \B isn't in it, since
+# re has (until 3.14) none in an empty text.
 _atoms = st.sampled_from(
     ["a", "b", "A", "B", "_", "1", "-", "^", "$", ".", "[ab]", "[^ab]", "[a-b1]", "[-_]"],
 ) | st.sampled_from(
-    [r"\.", r"\(", r"\d", r"\w", r"\W", r"\s", r"\S", r"\b", r"\B", r"[^\w]", r"[\s.]", r"\x41"]
+    [r"\.", r"\(", r"\d", r"\w", r"\W", r"\s", r"\S", r"\b", r"[^\w]", r"[\s.]", r"\x41"]
 )
 
 

@@ -8,8 +8,8 @@ file once, and looks into few files for each query.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 from vstore.objects.ids import ObjectId
 from vstore.objects.memory import ObjectSource
@@ -25,11 +25,27 @@ __all__ = ["SourceCache", "TextFiles"]
 _MAX_VERDICTS: Final = 500_000
 
 
-class TextFiles(NamedTuple):
-    """The searchable files of a selection, and how many others it has."""
+class TextFiles:
+    """The searchable files of a selection, and how many others it has.
 
-    files: Sequence[PathEntry]
-    skipped: int
+    Args:
+        files: In byte order of their paths.
+        skipped: How many files of the selection are not searchable.
+    """
+
+    def __init__(self, files: Sequence[PathEntry], skipped: int) -> None:
+        self.files = files
+        self.skipped = skipped
+        self.size = sum(file.entry.size for file in files)
+        self._places: dict[ObjectId, list[int]] = {}
+        for place, file in enumerate(files):
+            self._places.setdefault(file.entry.object, []).append(place)
+
+    def with_objects(self, wanted: Iterable[ObjectId]) -> list[PathEntry]:
+        """Those of the files whose bytes are one of these objects, in the same order."""
+        places = [place for oid in wanted for place in self._places.get(oid, ())]
+        places.sort()
+        return [self.files[place] for place in places]
 
 
 class SourceCache:
@@ -130,11 +146,11 @@ class SourceCache:
         """
         if not required:
             return texts.files
-        index = self._word_index(objects, root, sum(file.entry.size for file in texts.files))
+        index = self._word_index(objects, root, texts.size)
         possible = None if index is None else index.files_with(required)
         if possible is None:
             return texts.files
-        return [file for file in texts.files if file.entry.object in possible]
+        return texts.with_objects(possible)
 
     def _word_index(
         self, objects: ObjectSource, root: ObjectId, about_to_search: int
