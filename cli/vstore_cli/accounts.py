@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 
 from vstore.budget.documents import (
     AccountFigures,
     BudgetPolicy,
     Fail,
     Initialise,
+    LedgerEntry,
     RecordEvidence,
     RecordResult,
     Reopen,
@@ -18,13 +21,25 @@ from vstore.budget.documents import (
     Settle,
     Void,
 )
+from vstore.errors import NotFoundError
 from vstore.evidence.documents import EvidenceIndex, EvidenceRecord
 from vstore.objects.ids import ObjectId
 from vstore.objects.memory import ObjectSource
 from vstore.package.pinned import PinnedPackage
 from vstore_cli.happenings import ledger_entries
 
-__all__ = ["Accounts", "OpenAction", "indexed_records", "read_accounts"]
+__all__ = [
+    "Accounts",
+    "OpenAction",
+    "hypothesis_of",
+    "indexed_records",
+    "new_action_id",
+    "read_accounts",
+]
+
+_NUMBERED: Final = re.compile(r"query-([0-9]{4,9})")
+#: How many reservations are looked at for the newest numbered one.
+_LOOK_BACK: Final = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,67 +73,122 @@ class Accounts:
     revision: int
     figures: list[AccountFigures]
     open_actions: list[OpenAction]
-    #: Every action that was ever reserved in this revision, and for which hypothesis.
-    actions: dict[str, str]
     policy: BudgetPolicy | None
+
+
+class _Walk:
+    """What a walk back through the ledger has found so far."""
+
+    def __init__(self, expected: list[str]) -> None:
+        self.figures: dict[str, AccountFigures] = {}
+        self.order = expected
+        self.open: dict[str, Reserve] = {}
+        self.recorded: dict[str, str | None] = {}
+        self._closed: set[str] = set()
+        self._unexplained = 0
+
+    def take(self, entry: LedgerEntry) -> None:
+        """Go one entry further back."""
+        for one in entry.accounts:
+            if one.hypothesis_id not in self.figures:
+                self.figures[one.hypothesis_id] = one
+                self._unexplained += one.reserved
+        event = entry.event
+        if isinstance(event, Initialise):
+            self.order = [grant.hypothesis_id for grant in event.grants]
+        elif isinstance(event, Reserve):
+            if event.action_id not in self._closed:
+                self.open[event.action_id] = event
+                self._unexplained -= event.cost
+        elif isinstance(event, RecordEvidence):
+            self.recorded[event.action_id] = event.record_id
+        elif isinstance(event, RecordResult):
+            self.recorded[event.action_id] = None
+        elif isinstance(event, Settle | Void | Fail):
+            self._closed.add(event.action_id)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every account is known, and every reserved credit has its action."""
+        return not self._unexplained and all(one in self.figures for one in self.order)
 
 
 def read_accounts(package: PinnedPackage) -> Accounts | None:
     """The accounts of the current revision; None where no budget was initialised.
 
-    Reads the entries of this revision alone.
+    Reads back through the ledger only until every figure has its source.
     """
     objects = package.objects
-    figures: dict[str, AccountFigures] = {}
-    order: list[str] = []
-    reserved: dict[str, Reserve] = {}
-    recorded: dict[str, str | None] = {}
-    closed: set[str] = set()
-    found = False
+    hypotheses = package.hypotheses()
+    walk = _Walk([] if hypotheses is None else [one.id for one in hypotheses.hypotheses])
     for _, entry in ledger_entries(objects, package.artifact("budget_ledger")):
         if entry.analysis_revision != package.revision or isinstance(entry.event, Reopen):
             break
-        found = True
-        for one in entry.accounts:
-            figures.setdefault(one.hypothesis_id, one)
-        event = entry.event
-        if isinstance(event, Initialise):
-            order = [grant.hypothesis_id for grant in event.grants]
-        elif isinstance(event, Reserve):
-            reserved[event.action_id] = event
-        elif isinstance(event, RecordEvidence):
-            recorded[event.action_id] = event.record_id
-        elif isinstance(event, RecordResult):
-            recorded[event.action_id] = None
-        elif isinstance(event, Settle | Void | Fail):
-            closed.add(event.action_id)
-    if not found:
+        walk.take(entry)
+        if walk.order and walk.complete:
+            break
+    if not walk.figures:
         return None
-    still_open = [one for action, one in reversed(reserved.items()) if action not in closed]
-    waiting = {one.action_id for one in still_open if one.action_id not in recorded}
+    waiting = {action for action in walk.open if action not in walk.recorded}
     answered = _answered(package, waiting) if waiting else {}
     policy = package.artifact("budget_policy")
     return Accounts(
         revision=package.revision,
-        figures=[figures[name] for name in order if name in figures],
+        figures=[walk.figures[name] for name in walk.order if name in walk.figures],
         open_actions=[
             OpenAction(
                 hypothesis=one.hypothesis_id,
-                action=one.action_id,
+                action=action,
                 operation=one.operation,
                 cost=one.cost,
                 status="recorded"
-                if one.action_id in recorded
+                if action in walk.recorded
                 else "answered"
-                if one.action_id in answered
+                if action in answered
                 else "reserved",
-                record=recorded.get(one.action_id) or answered.get(one.action_id),
+                record=walk.recorded.get(action) or answered.get(action),
             )
-            for one in still_open
+            for action, one in reversed(walk.open.items())
         ],
-        actions={one.action_id: one.hypothesis_id for one in reserved.values()},
         policy=None if policy is None else objects.document(policy, BudgetPolicy),
     )
+
+
+def hypothesis_of(package: PinnedPackage, action: str) -> str:
+    """The hypothesis that an action of the current revision was reserved for.
+
+    Raises:
+        NotFoundError: No action of this id (``unknown_action``).
+    """
+    for reserve in _reservations(package):
+        if reserve.action_id == action:
+            return reserve.hypothesis_id
+    raise NotFoundError(
+        "no action of this id was reserved in this revision",
+        kind="unknown_action",
+        hint="vstore budget show lists the open ones",
+    )
+
+
+def new_action_id(package: PinnedPackage) -> str:
+    """The action id after the newest one of the form ``query-0001``.
+
+    Normally it is free; whoever reserves it compares what came back, since a person may
+    have taken any id by hand.
+    """
+    for reserve in islice(_reservations(package), _LOOK_BACK):
+        found = _NUMBERED.fullmatch(reserve.action_id)
+        if found is not None:
+            return f"query-{int(found[1]) + 1:04d}"
+    return "query-0001"
+
+
+def _reservations(package: PinnedPackage) -> Iterator[Reserve]:
+    for _, entry in ledger_entries(package.objects, package.artifact("budget_ledger")):
+        if entry.analysis_revision != package.revision:
+            return
+        if isinstance(entry.event, Reserve):
+            yield entry.event
 
 
 def indexed_records(

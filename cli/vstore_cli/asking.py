@@ -7,16 +7,18 @@ from typing import Final
 
 import click
 
-from vstore.errors import StaleGeneration
+from vstore.budget.documents import LedgerEntry, Reserve
+from vstore.errors import OperationConflict, StaleGeneration
 from vstore.objects.canonical import decode, encode
+from vstore.objects.ids import ObjectId
 from vstore.package.pinned import INPUTS_SOURCE, PinnedPackage
 from vstore.tools.reply import ToolResult
 from vstore.tools.request import Arguments, operation_of
-from vstore_cli.accounts import Accounts, read_accounts
+from vstore_cli.accounts import new_action_id
 from vstore_cli.happenings import Observation, observation
 from vstore_cli.services import Services
 
-__all__ = ["Answer", "ask", "choose_snapshot", "new_action_id"]
+__all__ = ["Answer", "ask", "choose_snapshot", "reserve_next"]
 
 #: Somebody else's publication between asking and storing only means asking again.
 _ATTEMPTS: Final = 5
@@ -55,13 +57,34 @@ def choose_snapshot(package: PinnedPackage, kind: str) -> str:
     raise click.UsageError(f"which {kind}? give --{kind} with one of {', '.join(names)}")
 
 
-def new_action_id(accounts: Accounts | None) -> str:
-    """An action id that is still free in this revision: ``query-0001`` and so on."""
-    known = {} if accounts is None else accounts.actions
-    number = len(known) + 1
-    while f"query-{number:04d}" in known:
-        number += 1
-    return f"query-{number:04d}"
+def reserve_next(services: Services, hypothesis: str, operation: str) -> LedgerEntry:
+    """Reserve an action under the next numbered id that nobody has used.
+
+    Raises:
+        VStoreError: Whatever the budget refuses.
+    """
+    case_id, package_id = services.case_id, services.package_id
+    package = services.package()
+    action = new_action_id(package)
+    while True:
+        before = services.budget.snapshot(case_id, package_id).ledger_ref
+        try:
+            entry = services.budget.reserve(
+                case_id, package_id, hypothesis, action, operation=operation
+            )
+        except OperationConflict:
+            entry = None
+        # A repeat of a reservation gives its old entry back; this one must be new.
+        if entry is not None and _follows(services, entry, before):
+            return entry
+        number = int(action.removeprefix("query-")) + 1
+        action = f"query-{number:04d}"
+
+
+def _follows(services: Services, entry: LedgerEntry, before: ObjectId | None) -> bool:
+    if before is None:
+        return True
+    return entry.sequence > services.package().objects.document(before, LedgerEntry).sequence
 
 
 def ask(services: Services, hypothesis: str, action: str | None, arguments: Arguments) -> Answer:
@@ -78,8 +101,9 @@ def ask(services: Services, hypothesis: str, action: str | None, arguments: Argu
     operation = operation_of(arguments)
     case_id, package_id = services.case_id, services.package_id
     if action is None:
-        action = new_action_id(read_accounts(services.package()))
-        services.budget.reserve(case_id, package_id, hypothesis, action, operation=operation)
+        event = reserve_next(services, hypothesis, operation).event
+        assert isinstance(event, Reserve)
+        action = event.action_id
     for attempt in range(_ATTEMPTS):
         package = services.budget.snapshot(case_id, package_id).package
         request = services.router.request(package, [(hypothesis, action, arguments)])
@@ -97,12 +121,11 @@ def ask(services: Services, hypothesis: str, action: str | None, arguments: Argu
     if record is not None:
         services.budget.record_evidence(case_id, package_id, hypothesis, action, record)
         seen = observation(services.package().objects, record)
-    accounts = read_accounts(services.package())
-    costs = {} if accounts is None or accounts.policy is None else accounts.policy.costs
+    policy = services.budget.snapshot(case_id, package_id).policy
     return Answer(
         hypothesis=hypothesis,
         action=action,
-        cost=costs.get(operation),
+        cost=None if policy is None else policy.costs.get(operation),
         arguments=arguments,
         result=reply.results[0],
         observation=seen,

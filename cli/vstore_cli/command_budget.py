@@ -73,15 +73,16 @@ def reserve(
       vstore budget reserve H1 source.search
     """
     from vstore.budget.documents import Reserve
-    from vstore_cli.accounts import read_accounts
-    from vstore_cli.asking import new_action_id
+    from vstore_cli.asking import reserve_next
     from vstore_cli.services import open_services
 
     services = open_services(session)
-    action = action or new_action_id(read_accounts(services.package()))
-    entry = services.budget.reserve(
-        services.case_id, services.package_id, hypothesis, action, operation=operation
-    )
+    if action is None:
+        entry = reserve_next(services, hypothesis, operation)
+    else:
+        entry = services.budget.reserve(
+            services.case_id, services.package_id, hypothesis, action, operation=operation
+        )
     event = entry.event
     assert isinstance(event, Reserve)
     if as_json:
@@ -94,7 +95,7 @@ def reserve(
         )
         return
     session.terminal.print(
-        f"reserved {action} for {hypothesis}: {operation}, cost {event.cost}, "
+        f"reserved {event.action_id} for {hypothesis}: {operation}, cost {event.cost}, "
         f"balance {entry.accounts[0].balance}"
     )
 
@@ -148,14 +149,13 @@ def record(session: Session, action: str, as_json: bool) -> None:
     Example:
       vstore budget record query-0007
     """
-    from vstore_cli.accounts import read_accounts
+    from vstore_cli.accounts import hypothesis_of
     from vstore_cli.recording import record_if_answered
-    from vstore_cli.services import find_action, open_services
+    from vstore_cli.services import open_services
 
     services = open_services(session)
-    accounts = read_accounts(services.package())
-    find_action(accounts, action)
-    found = record_if_answered(services, accounts, action)
+    hypothesis_of(services.package(), action)
+    found = record_if_answered(services, action)
     if as_json:
         session.terminal.json(
             {"schema": "vstore-budget-record/1", "action_id": action, "record_id": found}
@@ -182,12 +182,12 @@ def show(session: Session, with_policy: bool, as_json: bool) -> None:
 
 
 def _close(session: Session, what: str, action: str, reason: str, *, as_json: bool) -> None:
-    from vstore_cli.accounts import read_accounts
-    from vstore_cli.services import find_action, open_services
+    from vstore_cli.accounts import hypothesis_of
+    from vstore_cli.services import open_services
     from vstore_cli.show_accounts import account_lines
 
     services = open_services(session)
-    hypothesis = find_action(read_accounts(services.package()), action)
+    hypothesis = hypothesis_of(services.package(), action)
     method = services.budget.void if what == "void" else services.budget.fail
     entry = method(services.case_id, services.package_id, hypothesis, action, reason=reason)
     if as_json:

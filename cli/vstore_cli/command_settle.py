@@ -35,15 +35,14 @@ def command(session: Session, action: str, score: int, reason: str, as_json: boo
       vstore settle query-0003 --score 60 --reason "rowids are not copied"
     """
     from vstore.budget.documents import Settle
-    from vstore_cli.accounts import read_accounts
+    from vstore_cli.accounts import hypothesis_of
     from vstore_cli.recording import record_if_answered
-    from vstore_cli.services import find_action, open_services
+    from vstore_cli.services import open_services
     from vstore_cli.show_accounts import account_lines
 
     services = open_services(session)
-    accounts = read_accounts(services.package())
-    hypothesis = find_action(accounts, action)
-    record_if_answered(services, accounts, action)
+    hypothesis = hypothesis_of(services.package(), action)
+    record_if_answered(services, action)
     entry = services.budget.settle(
         services.case_id,
         services.package_id,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from vstore.errors import NotFoundError
 from vstore_cli.context import Session
 
 if TYPE_CHECKING:
@@ -14,9 +13,8 @@ if TYPE_CHECKING:
     from vstore.package.pinned import PinnedPackage
     from vstore.package.workspace import Workspace
     from vstore.tools.router import Router
-    from vstore_cli.accounts import Accounts
 
-__all__ = ["Services", "find_action", "open_services"]
+__all__ = ["Services", "open_services", "services_of"]
 
 
 @dataclass(frozen=True)
@@ -57,18 +55,3 @@ def services_of(workspace: Workspace, router: Router) -> Services:
         budget=BudgetManager(workspace),
         evidence=EvidenceStore(workspace, router=router),
     )
-
-
-def find_action(accounts: Accounts | None, action: str) -> str:
-    """The hypothesis that an action was reserved for.
-
-    Raises:
-        NotFoundError: No action of this id in the current revision.
-    """
-    if accounts is None or action not in accounts.actions:
-        raise NotFoundError(
-            "no action of this id was reserved in this revision",
-            kind="unknown_action",
-            hint="vstore budget show lists the open ones",
-        )
-    return accounts.actions[action]

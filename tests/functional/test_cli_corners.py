@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from vstore.errors import IntegrityError, StaleGeneration
+from vstore.objects.canonical import to_value
 from vstore.package.documents import Blocked
 from vstore.package.pinned import PinnedPackage
 from vstore.package.repository import Repository
@@ -122,6 +123,38 @@ def test_somebody_publishes_in_between(prepared: CommandLine) -> None:
         with pytest.raises(StaleGeneration):
             ask(services_of(workspace, _Racing(prepared.folder, 99)), "H1", None, search)
     prepared.ok("verify")
+
+
+def test_numbers_that_were_taken_by_hand(prepared: CommandLine) -> None:
+    def reserve(*words: str) -> str:
+        value = prepared.ok("budget", "reserve", *words, "source.list", "--json").json
+        return str(value["event"]["action_id"])
+
+    assert reserve("H1", "--action", "query-0003") == "query-0003"
+    assert reserve("H1", "--action", "other") == "other"
+    assert reserve("H1", "--action", "query-0001") == "query-0001"
+    # 2 is free; 3 is taken, by the same hypothesis and the same operation or not.
+    assert reserve("H1") == "query-0002"
+    assert reserve("H1") == "query-0004"
+    assert reserve("H2", "--action", "query-0006") == "query-0006"
+    assert reserve("H1", "--action", "query-0004") == "query-0004"
+    assert reserve("H1") == "query-0007"
+    prepared.ok("verify")
+
+
+def test_accounts_are_those_of_the_whole_ledger(investigated: CommandLine) -> None:
+    """Reading stops early; the fold of all events says the same."""
+    from vstore.controller import BudgetManager
+
+    investigated.ok("budget", "reserve", "H1", "source.list")
+    shown = investigated.ok("budget", "show", "--json").json
+    with Workspace.of_package(investigated.folder) as workspace:
+        folded = BudgetManager(workspace).snapshot("case-1", "case-1")
+    assert shown["accounts"] == [to_value(one) for one in folded.accounts]
+    assert [one["action_id"] for one in shown["open_actions"]] == [
+        one.action_id for one in folded.open_actions
+    ]
+    assert [one["status"] for one in shown["open_actions"]] == ["recorded", "recorded", "reserved"]
 
 
 def test_no_source_and_no_database(vstore: CommandLine) -> None:

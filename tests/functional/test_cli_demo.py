@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -97,8 +98,12 @@ def test_the_cause_is_no_part_of_the_input(played: tuple[CommandLine, str]) -> N
     assert "renumber" not in report
 
 
-def test_the_commands_that_it_ends_with_work(played: tuple[CommandLine, str]) -> None:
+def test_the_commands_that_it_ends_with_work(
+    played: tuple[CommandLine, str], tmp_path: Path
+) -> None:
     vstore, out = played
+    shutil.copytree(vstore.folder, tmp_path / "copy", symlinks=True)
+    vstore = vstore.at(tmp_path / "copy")
     commands = out.split("yours to explore\n")[1].splitlines()
     assert commands[0] == "  cd vstore-demo/sqlite-utils-592"
     assert commands[-1] == "The broken database itself is vstore-demo/catalogue.sqlite3."
