@@ -6,7 +6,8 @@ from vstore.budget import commands
 from vstore.budget import documents as events
 from vstore.budget.documents import LedgerEntry
 from vstore.budget.ledger import entry_of, find_reservation, plan, plan_all, recognise
-from vstore.budget.state import Outcome
+from vstore.budget.replay import adopt
+from vstore.budget.state import LedgerState, Outcome
 from vstore.errors import (
     BudgetError,
     InvalidError,
@@ -99,6 +100,7 @@ def test_initialise_grants_each_hypothesis_its_initial_credits(desk):
     ]
     assert desk.figures("H2") == {"I": 100, "B": 100, "R": 0, "D": 0, "W": 0, "E": 0}
     assert desk.state.is_initialised(1)
+    assert not LedgerState.empty("C1", "P1").is_initialised(0)
     assert not desk.state.is_initialised(2)
 
 
@@ -662,6 +664,17 @@ def test_a_plan_of_another_state_is_refused(open_desk):
         open_desk.state.commit(planned, entry.id)
     assert caught.value.kind == "stale_plan"
     assert open_desk.dump() == before
+    # As many entries, but others: the length of a ledger is not its identity.
+    again = plan(open_desk.state, 1, command, open_desk.facts)
+    other = LedgerState.empty("C1", "P1")
+    for entry in open_desk.entries[:1]:
+        adopt(other, entry, open_desk.facts.policy)
+    sibling = commands.Reserve(hypothesis_id="H2", action_id="a3", operation="source.search")
+    planned = plan(other, 1, sibling, open_desk.facts)
+    other.commit(planned, entry_of(other, planned).id)
+    assert other.sequence == open_desk.state.sequence
+    with pytest.raises(InvalidError):
+        other.commit(again, entry.id)
 
 
 # ---------------------------------------------------------------- reservations of queries

@@ -237,6 +237,18 @@ def test_applying_a_plan_of_another_state_is_refused_and_changes_nothing(state):
     with pytest.raises(InvalidError):
         other.apply(plan, records=[])
     assert dump(other) == dump(EvidenceState.empty("C1", "P1"))
+    # As many publications, but others: the length of a chain is not its identity.
+    second = plan_publication(
+        state,
+        revision=1,
+        operation_id="two",
+        payload=payload("two"),
+        drafts=[draft(TWO_LINES, "a2")],
+        source_bytes=5,
+    )
+    publish(other, draft(TWO_LINES, "a1"))
+    with pytest.raises(InvalidError):
+        other.apply(second)
     assert dump(state) == before
 
 
