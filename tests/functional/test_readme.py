@@ -53,7 +53,8 @@ def test_links_lead_somewhere() -> None:
 def test_lines_are_short() -> None:
     for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
         for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), start=1):
-            assert len(line) <= 120, f"{page.name}:{number}"
+            # A row of a table can't be broken.
+            assert len(line) <= 120 or line.startswith("|"), f"{page.name}:{number}"
 
 
 def test_the_names_of_the_library_exist() -> None:
