@@ -13,6 +13,8 @@
 ``index_cache``           a derived index of the log under ``cache/``
 ``layout``                names of files, and the VSTORE file
 ``frame`` ``segment``     the envelopes of a publication and of a log segment
+``segment_files``         the files of the log; ``damage`` says what is wrong with them
+``frame_walk``            frames forwards and backwards, checked
 ``log`` ``log_writer``    the append-only log of frames: reading, appending
 ``large``                 objects kept in files of their own
 ``refs``                  named object ids, a checked projection of the log
