@@ -184,7 +184,8 @@ class Replay:
             self._guard("files", lambda: check_files(self._source, self.found, None))
             return
         try:
-            self._guard("frames", self._pass)
+            if not self._guard("frames", self._pass):
+                self._lose("a check was given up")
             self._guard("the end", lambda: self._finish(refs))
         finally:
             self._log.close()
@@ -202,7 +203,7 @@ class Replay:
 
     # ---- the pass
 
-    def _pass(self) -> None:
+    def _pass(self) -> bool:
         log = self._log
         assert log is not None
         for one in log.frames():
@@ -213,6 +214,7 @@ class Replay:
                 continue
             self._take(log, one)
         check_end(log, self.found)
+        return True
 
     def _take(self, log: LogSource, frame: FrameSummary) -> None:
         number = len(self._frames)
@@ -245,7 +247,7 @@ class Replay:
                 self._step(frame)
 
     def _step(self, frame: FrameSummary) -> None:
-        step = self.history.step(frame)
+        step = self._guard("history", lambda: self.history.step(frame))
         if step is None:
             self._lose(f"the generation of frame {frame.sequence} can't be read")
             return

@@ -115,6 +115,29 @@ def test_a_large_object_stored_in_another_way_is_found(big: Path) -> None:
     assert faults(verify_package(big)) == ["VS-CON-012"]
 
 
+def test_a_large_object_that_is_another_one(big_original: Path, tmp_path: Path) -> None:
+    """File and record agree with each other, and not with the id."""
+    from vstore.testing.editor import PackageEditor
+
+    editor = PackageEditor(big_original)
+    (frame,) = [one for one in editor.frames if one.large]
+    ((raw, kind, length, _, _),) = frame.large
+    stored = zstandard.compress(bytes(length))
+    frame.large = [(raw, kind, length, len(stored), blake3(stored).digest())]
+    package = editor.save(tmp_path / "package")
+    rewrite(large_file(package), stored)
+    assert faults(verify_package(package)) == ["VS-OBJ-001"]
+    for lie, code in (
+        ((raw, kind, length + 1, len(stored), blake3(stored).digest()), "VS-CON-012"),
+        ((raw, kind, 1 << 40, len(stored), blake3(stored).digest()), "VS-CON-012"),
+        ((raw, kind, length, 1 << 40, blake3(stored).digest()), "VS-CON-012"),
+    ):
+        frame.large = [lie]
+        package = editor.save(tmp_path / f"{lie[2]}-{lie[3]}")
+        rewrite(large_file(package), stored)
+        assert faults(verify_package(package)) == [code]
+
+
 def test_a_large_object_that_is_no_file(big: Path) -> None:
     path = large_file(big)
     path.unlink()

@@ -151,6 +151,20 @@ def test_exactly_these_codes(
             "VS-HIS-006",
         ),
         (INDEX, 1, lambda d: d["records"].pop(), "VS-EVD-013"),
+        (RECORD, 0, put("/origin", {"feedback": ABSENT, "kind": "feedback"}), "VS-VER-003"),
+        (RECORD, 1, put("/origin", {"feedback": ABSENT, "kind": "feedback"}), "VS-EVD-012"),
+        (RECORD, 0, put("/origin/request", ABSENT), "VS-OBJ-005"),
+        (REQUEST, 0, lambda d: d["queries"].pop(), "VS-EVD-015"),
+        (REPLY, 0, lambda d: d["results"].pop(), "VS-EVD-015"),
+        (CONTENT, 0, put("/scope", None), "VS-EVD-016"),
+        (
+            CONTENT,
+            0,
+            put("/truncated", {"limit": None, "skipped_files": 9, "total": None, "value": None}),
+            "VS-EVD-015",
+        ),
+        (REPLY, 1, put("/results/2/order", [0]), "VS-EVD-015"),
+        (REPLY, 0, put("/results/1/content", None), "VS-EVD-015"),
         (REQUEST, 0, put("/analysis_revision", 2), "VS-EVD-014"),
         (REQUEST, 0, put("/case_id", "CASE-2"), "VS-EVD-014"),
         (REQUEST, -1, put("/generation", ABSENT), "VS-EVD-014"),
@@ -288,6 +302,30 @@ def test_an_absent_object(original: Path, tmp_path: Path) -> None:
     frame.objects = [one for one in frame.objects if one.schema != CONTENT]
     report = verify_package(editor.save(tmp_path / "package"))
     assert "VS-OBJ-005" in faults(report)
+
+
+def test_an_object_that_is_stored_after_it_was_named(original: Path, tmp_path: Path) -> None:
+    editor = PackageEditor(original)
+    for number, frame in enumerate(editor.frames[:-1]):
+        late = [one for one in frame.objects if one.schema == CONTENT]
+        if late:
+            frame.objects = [one for one in frame.objects if one not in late]
+            editor.frames[number + 1].objects += late
+            break
+    report = verify_package(editor.save(tmp_path / "package"))
+    assert report.exit_code == 1
+    assert faults(report) == {"VS-OBJ-005"}
+
+
+def test_an_object_that_is_both_a_file_and_a_document(original: Path, tmp_path: Path) -> None:
+    """Kinds in a frame's table are hints: an equal file may have been stored first."""
+    editor = PackageEditor(original)
+    for one in editor.objects():
+        one.kind = 0
+    assert faults(verify_package(editor.save(tmp_path / "blobs"))) == set()
+    for one in editor.objects():
+        one.kind = int(one.schema is not None)
+    assert faults(verify_package(editor.save(tmp_path / "documents"))) == set()
 
 
 def test_a_dropped_frame_is_found(original: Path, tmp_path: Path) -> None:

@@ -97,8 +97,7 @@ class HistoryCheck:
     def step(self, frame: FrameSummary) -> Step | None:
         """Check the generation that a frame publishes; None when it can't be read."""
         oid = frame.generation
-        if oid is None:
-            return None
+        assert oid is not None, "a bulk frame publishes nothing"
         self._objects.reach(oid)
         if oid not in self._objects.table:
             self._found.add(

@@ -166,5 +166,6 @@ class InputCheck:
         return facts
 
     def _size(self, oid: ObjectId) -> int:
-        table = self._objects.table
-        return table.size(oid) if oid in table else -1
+        flags = self._objects.table.flags(oid)
+        known = flags is not None and not flags & BAD
+        return self._objects.table.size(oid) if known else -1

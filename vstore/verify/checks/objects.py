@@ -170,8 +170,13 @@ class ObjectCheck:
                     absent.setdefault(oid, referrer)
 
     def _arrived(self, oid: ObjectId) -> None:
-        """An object that was named before it was stored."""
-        del self._absent[oid]
+        """Report an object that was named before it was stored: nobody can have seen it."""
+        self.found.add(
+            "VS-OBJ-005",
+            f"{oid} is named here and was stored only later",
+            object=self._absent.pop(oid),
+            actual=oid,
+        )
         self.reach(oid)
 
     def encoded(self, oid: ObjectId) -> bytes:
