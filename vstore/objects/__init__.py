@@ -12,6 +12,7 @@
 ``durable``               the only module that does durable I/O
 ``index_cache``           a derived index of the log under ``cache/``
 ``layout``                names of files, and the VSTORE file
+``frame_table``           what a reader holds of a frame
 ``frame`` ``segment``     the envelopes of a publication and of a log segment
 ``segment_files``         the files of the log; ``damage`` says what is wrong with them
 ``frame_walk``            frames forwards and backwards, checked

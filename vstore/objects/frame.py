@@ -21,13 +21,23 @@ from __future__ import annotations
 
 import struct
 import threading
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final
 
 from blake3 import blake3
 
-from vstore.errors import IntegrityError, UnsupportedError
-from vstore.objects.ids import ObjectId
+from vstore.errors import IntegrityError
+from vstore.objects.frame_table import (
+    LARGE_ENTRY,
+    NO_GENERATION,
+    OBJECT_ENTRY,
+    TRAILER_BYTES,
+    FrameSummary,
+    LargeEntry,
+    ObjectEntry,
+    ObjectKind,
+    ObjectState,
+)
 
 if TYPE_CHECKING:
     from zstandard import ZstdCompressor, ZstdDecompressor
@@ -56,35 +66,27 @@ __all__ = [
 
 FRAME_MAGIC: Final = b"\x89VSF\r\n\x1a\n"
 END_MAGIC: Final = b"VSFe"
-NO_GENERATION: Final = bytes(32)
 
 _FIXED: Final = struct.Struct("<8sII16sQQ32s32sIIII")
-_OBJECT: Final = struct.Struct("<32sBBII")
-_LARGE: Final = struct.Struct("<32sBBQQ32s")
 _TRAILER: Final = struct.Struct("<32sI4s")
 
 HEADER_FIXED: Final = _FIXED.size
-TRAILER_BYTES: Final = _TRAILER.size
 MAX_OBJECT_ENTRIES: Final = 65_536
 MAX_LARGE_ENTRIES: Final = 4_096
 MAX_HEADER_BYTES: Final = (
-    HEADER_FIXED + MAX_OBJECT_ENTRIES * _OBJECT.size + MAX_LARGE_ENTRIES * _LARGE.size + 32
+    HEADER_FIXED
+    + MAX_OBJECT_ENTRIES * OBJECT_ENTRY.size
+    + MAX_LARGE_ENTRIES * LARGE_ENTRY.size
+    + 32
 )
 #: Bytes of the objects of one frame before compression.
 MAX_RAW_BYTES: Final = 16 * 1024 * 1024
 #: zstd adds at most this to what it can't compress.
 _MAX_STORED_BYTES: Final = MAX_RAW_BYTES + MAX_RAW_BYTES // 256 + 64
 MAX_FRAME_BYTES: Final = MAX_HEADER_BYTES + _MAX_STORED_BYTES + TRAILER_BYTES
-#: No stored object is larger than this, whatever a table claims.
-MAX_LARGE_BYTES: Final = 1 << 44
 
 _LEVEL: Final = 3
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
-_KINDS: Final[tuple[Literal["blob", "document"], ...]] = ("blob", "document")
-_STATES: Final[tuple[Literal["present", "withheld"], ...]] = ("present", "withheld")
-
-ObjectKind = Literal["blob", "document"]
-ObjectState = Literal["present", "withheld"]
 
 
 class _Contexts(threading.local):
@@ -95,229 +97,6 @@ class _Contexts(threading.local):
 
 
 _contexts: Final = _Contexts()
-
-
-class ObjectEntry(NamedTuple):
-    """One object of a frame's table."""
-
-    oid: ObjectId
-    kind: ObjectKind
-    state: ObjectState
-    #: Where it begins in the payload, in bytes.
-    offset: int
-    length: int
-
-
-class LargeEntry(NamedTuple):
-    """One object with a file of its own."""
-
-    oid: ObjectId
-    kind: ObjectKind
-    state: ObjectState
-    length: int
-    #: Length and BLAKE3 digest of the stored (compressed) file.
-    stored_length: int
-    stored_digest: bytes
-
-
-class FrameSummary:
-    """A frame's header, checked against its digest.
-
-    ``segment``, ``offset`` and ``length`` say where the frame is, in bytes; ``sequence``
-    counts frames from 1.
-    """
-
-    __slots__ = (
-        "_generation",
-        "_large_count",
-        "_object_count",
-        "_parent",
-        "_table",
-        "digest",
-        "features",
-        "header_length",
-        "length",
-        "offset",
-        "raw_length",
-        "segment",
-        "sequence",
-        "stored_length",
-    )
-
-    segment: int
-    offset: int
-    length: int
-    header_length: int
-    features: int
-    sequence: int
-    stored_length: int
-    raw_length: int
-    #: Digest of the whole frame, 32 bytes; empty until the trailer was looked at.
-    digest: bytes
-
-    def __init__(
-        self,
-        segment: int,
-        header_length: int,
-        fields: tuple[bytes, int, int, bytes, int, int, bytes, bytes, int, int, int, int],
-        table: bytes,
-    ) -> None:
-        self.segment = segment
-        self.header_length = header_length
-        (
-            _,
-            _,
-            self.features,
-            _,
-            self.offset,
-            self.sequence,
-            self._parent,
-            self._generation,
-            self._object_count,
-            self._large_count,
-            self.stored_length,
-            self.raw_length,
-        ) = fields
-        self.length = header_length + self.stored_length + TRAILER_BYTES
-        self._table = table
-        self.digest = b""
-
-    def __repr__(self) -> str:
-        return f"<frame {self.sequence} at {self.segment}:{self.offset}>"
-
-    @property
-    def parent(self) -> ObjectId | None:
-        """The head generation when the frame was written; None before the first."""
-        return None if self._parent == NO_GENERATION else ObjectId.from_bytes(self._parent)
-
-    @property
-    def generation(self) -> ObjectId | None:
-        """The generation that this frame publishes; None for a bulk frame."""
-        return None if self._generation == NO_GENERATION else ObjectId.from_bytes(self._generation)
-
-    @property
-    def raw_parent(self) -> bytes:
-        """:attr:`parent` as 32 bytes, zeros for none."""
-        return self._parent
-
-    @property
-    def raw_generation(self) -> bytes:
-        """:attr:`generation` as 32 bytes, zeros for none."""
-        return self._generation
-
-    @property
-    def raw_head(self) -> bytes:
-        """The head generation after this frame, 32 bytes, zeros for none."""
-        return self._parent if self._generation == NO_GENERATION else self._generation
-
-    @property
-    def supported(self) -> bool:
-        """Whether this version knows all features of the frame."""
-        return self.features == 0
-
-    def raw_ids(self) -> list[bytes]:
-        """The ids of all objects of the frame, 32 bytes each, in the order of the table."""
-        table = self._table
-        split = self._object_count * _OBJECT.size
-        ids = [table[at : at + 32] for at in range(0, split, _OBJECT.size)]
-        if self._large_count:
-            ids += [table[at : at + 32] for at in range(split, len(table), _LARGE.size)]
-        return ids
-
-    @property
-    def object_count(self) -> int:
-        """How many objects the table names, large ones included."""
-        return self._object_count + self._large_count
-
-    def objects(self) -> Iterator[ObjectEntry]:
-        """The objects in the frame.
-
-        Raises:
-            IntegrityError: The table is malformed.
-        """
-        position = 0
-        split = self._object_count * _OBJECT.size
-        for raw, kind, state, offset, length in _OBJECT.iter_unpack(self._table[:split]):
-            if kind > 1 or state > 1 or offset != position:
-                raise self._bad_table()
-            if state == 0:
-                position += length
-            yield ObjectEntry(
-                ObjectId.from_bytes(raw), _KINDS[kind], _STATES[state], offset, length
-            )
-        if position != self.raw_length:
-            raise self._bad_table()
-
-    def large(self) -> Iterator[LargeEntry]:
-        """The objects of this frame that have files of their own.
-
-        Raises:
-            IntegrityError: The table is malformed.
-        """
-        split = self._object_count * _OBJECT.size
-        for raw, kind, state, length, stored, digest in _LARGE.iter_unpack(self._table[split:]):
-            if kind > 1 or state > 1 or max(length, stored) > MAX_LARGE_BYTES:
-                raise self._bad_table()
-            yield LargeEntry(
-                ObjectId.from_bytes(raw), _KINDS[kind], _STATES[state], length, stored, digest
-            )
-
-    def check_table(self) -> None:
-        """Check the table without making its entries.
-
-        Raises:
-            IntegrityError: A malformed table.
-            UnsupportedError: Features that this version doesn't know.
-        """
-        if self.features:
-            raise self._unsupported()
-        position = 0
-        split = self._object_count * _OBJECT.size
-        for _, kind, state, offset, length in _OBJECT.iter_unpack(self._table[:split]):
-            if kind > 1 or state > 1 or offset != position:
-                raise self._bad_table()
-            if state == 0:
-                position += length
-        if position != self.raw_length:
-            raise self._bad_table()
-        if self._large_count:
-            for _ in self.large():
-                pass
-
-    def find(self, raw: bytes) -> ObjectEntry | LargeEntry | None:
-        """The entry of one object, None when the frame doesn't have it.
-
-        Raises:
-            UnsupportedError: The frame has features that this version doesn't know.
-            IntegrityError: The table is malformed.
-        """
-        if self.features:
-            raise self._unsupported()
-        for small in self.objects():
-            if small.oid.to_bytes() == raw:
-                return small
-        for large in self.large():
-            if large.oid.to_bytes() == raw:
-                return large
-        return None
-
-    def _bad_table(self) -> IntegrityError:
-        return IntegrityError(
-            f"the table of the frame at {self.segment}:{self.offset} is malformed",
-            kind="bad_frame",
-            segment=self.segment,
-            offset=self.offset,
-        )
-
-    def _unsupported(self) -> UnsupportedError:
-        return UnsupportedError(
-            f"the frame at {self.segment}:{self.offset} has features that this version "
-            "doesn't know",
-            kind="unsupported_frame",
-            hint="a newer vstore may be able to read it",
-            segment=self.segment,
-            offset=self.offset,
-        )
 
 
 def encode_frame(
@@ -348,11 +127,11 @@ def encode_frame(
     parts: list[bytes] = []
     position = 0
     for raw, kind, content in objects:
-        table += _OBJECT.pack(raw, kind, 0, position, len(content))
+        table += OBJECT_ENTRY.pack(raw, kind, 0, position, len(content))
         parts.append(content)
         position += len(content)
     for raw, kind, length, stored_length, digest in large:
-        table += _LARGE.pack(raw, kind, 0, length, stored_length, digest)
+        table += LARGE_ENTRY.pack(raw, kind, 0, length, stored_length, digest)
     if (
         position > MAX_RAW_BYTES
         or len(parts) > MAX_OBJECT_ENTRIES
@@ -403,7 +182,8 @@ def parse_header(
         or large > MAX_LARGE_ENTRIES
         or stored > _MAX_STORED_BYTES
         or raw > MAX_RAW_BYTES
-        or header_length != HEADER_FIXED + objects * _OBJECT.size + large * _LARGE.size + 32
+        or header_length
+        != HEADER_FIXED + objects * OBJECT_ENTRY.size + large * LARGE_ENTRY.size + 32
     ):
         return None
     end = at + header_length
