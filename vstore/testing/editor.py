@@ -20,7 +20,6 @@ from vstore.objects.layout import LOG, REFS, segment_name
 from vstore.objects.log import Damage, LogReader
 from vstore.objects.merkle import Frontier
 from vstore.objects.plain_json import encode_value
-from vstore.objects.refs import encode_ref
 from vstore.objects.segment import SegmentHeader, encode_segment_header
 
 __all__ = ["EditedFrame", "PackageEditor", "StoredObject"]
@@ -90,7 +89,7 @@ class PackageEditor:
         try:
             for summary in log.scan():
                 if isinstance(summary, Damage):
-                    raise ValueError("only a sound package can be edited")
+                    raise summary.error()
                 found, stored = log.read(summary.segment, summary.offset)
                 payload = read_payload(found, stored)
                 self.frames.append(
@@ -206,17 +205,21 @@ class PackageEditor:
         (log / segment_name(1)).write_bytes(b"".join(parts))
         for path in (target / REFS).iterdir():
             path.unlink()
-        for name, oid in self._refs().items():
-            (target / REFS / name).write_bytes(encode_ref(oid))
+        for name, text in self._refs().items():
+            (target / REFS / name).write_text(text + "\n", "ascii", "replace")
         return target
 
-    def _refs(self) -> dict[str, ObjectId]:
+    def _refs(self) -> dict[str, str]:
+        """The refs that the head asks for, as far as it can be read."""
         for frame in reversed(self.frames):
             for one in frame.objects:
                 if one.oid == frame.generation and isinstance(one.value, dict):
-                    artifacts = one.value.get("artifacts", {})
-                    named = {name: ObjectId.parse(oid) for name, oid in artifacts.items()}
-                    return {**named, "generation": one.oid}
+                    artifacts = one.value.get("artifacts")
+                    named = artifacts if isinstance(artifacts, dict) else {}
+                    return {
+                        **{name: str(oid) for name, oid in named.items() if name.isidentifier()},
+                        "generation": one.oid,
+                    }
         return {}
 
 
