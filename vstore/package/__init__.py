@@ -14,7 +14,7 @@
 ``repository``     one package, for writing: publishing the next generation
 ``case``           what a person does to a case, each one publication
 ``workspace``      a folder of packages, one per case
-``limits``         operational limits; ``clock``: instants of events
+``options``        what a writer can be told; ``limits``, ``clock``
 =================  ==================================================================
 
 Reading needs nothing that writes: ``repository``, ``case`` and ``workspace`` are loaded when

@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 import msgspec
 
 from vstore.errors import InvalidError
+from vstore.objects.canonical import decode, encode
 from vstore.objects.ids import ObjectId
 from vstore.package.documents import Blocked, Event, Generation, History
 from vstore.package.lifecycle import Position, after_events, starts_revision
 from vstore.package.succession import declared_roots, faults
 
-__all__ = ["Change", "first_generation", "next_generation"]
+__all__ = ["Change", "checked_event", "first_generation", "next_generation"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +40,23 @@ class Change:
     snapshots: Mapping[str, ObjectId] = field(default_factory=dict)
     attachments: ObjectId | None = None
     artifacts: Mapping[str, ObjectId] = field(default_factory=dict)
+
+
+def checked_event(event: Event) -> Event:
+    """An event, after holding it against its own schema.
+
+    Raises:
+        InvalidError: It isn't what an event can be (``invalid_event``).
+    """
+    try:
+        return decode(encode(event), Event)
+    except InvalidError as error:
+        raise InvalidError(
+            "not an event: an actor has 1 to 200 characters, a reason up to 2,000, and an "
+            "operation id is 1 to 100 of A-Z a-z 0-9 . _ -",
+            kind="invalid_event",
+            pointer=error.details.get("pointer"),
+        ) from error
 
 
 def first_generation(case_id: str, package_id: str, change: Change, history: History) -> Generation:

@@ -7,6 +7,7 @@ holds the page against the table.
 from __future__ import annotations
 
 import sys
+import textwrap
 from pathlib import Path
 from typing import Final
 
@@ -40,26 +41,37 @@ def diagram() -> str:
 def render() -> str:
     """The whole page, in Markdown."""
     lines = [_HEAD + "```mermaid\n" + diagram() + "```\n\n## What is legal where\n"]
-    lines += ["| state | events |", "| --- | --- |"]
     for state in STATES:
         if state != "BLOCKED":
-            lines.append(f"| {state} | {_events(Position(state))} |")
+            lines.append(_point(state, _events(Position(state))))
             continue
         for reason in BLOCK_REASONS:
             position = Position(state, reason, "INVESTIGATING_HYPOTHESES")
-            lines.append(f"| {state} ({reason}) | {_events(position)} |")
-    lines += ["", "## What events change", "", "| event | from | to | changes |"]
-    lines.append("| --- | --- | --- | --- |")
+            lines.append(_point(f"{state} ({reason})", _events(position)))
+    lines += ["", "## What events do", ""]
     for rule in RULES:
-        target = {None: "the same", "RESUME": "the state that the block left"}.get(
+        target = {None: "the same state", "RESUME": "the state that the block left"}.get(
             rule.target, rule.target
         )
-        changes = ", ".join(f"`{one}`" for one in rule.changes)
+        effects = (
+            [f"changes {', '.join(f'`{one}`' for one in rule.changes)}"] if rule.changes else []
+        )
         if rule.new_revision:
-            changes += ", starts the next analysis revision"
+            effects.append("starts the next analysis revision")
         sources = ", ".join(rule.sources) or "nothing"
-        lines.append(f"| `{rule.event}` | {sources} | {target} | {changes or 'nothing'} |")
+        lines.append(_point(rule.event, "; ".join([f"from {sources} to {target}", *effects])))
     return "\n".join(lines) + "\n"
+
+
+def _point(name: str, text: str) -> str:
+    # Names aren't broken: the page is searched for them.
+    return textwrap.fill(
+        f"- **{name}**: {text}.",
+        width=100,
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _targets(rule: Rule) -> tuple[str, ...]:

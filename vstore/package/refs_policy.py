@@ -6,10 +6,10 @@ have, and had, is that of the generations (spec: storage, "Recovery").
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from vstore.errors import VStoreError
+from vstore.errors import IntegrityError, VStoreError
 from vstore.objects.ids import ObjectId
 from vstore.objects.refs import BadRef, RefState, classify
 from vstore.package.succession import expected_refs
@@ -17,7 +17,7 @@ from vstore.package.succession import expected_refs
 if TYPE_CHECKING:
     from vstore.package.reader import PackageReader
 
-__all__ = ["RefStatus", "earlier_refs", "head_refs", "report"]
+__all__ = ["RefStatus", "earlier_refs", "head_refs", "in_words", "refuse_damaged", "report"]
 
 
 class RefStatus(NamedTuple):
@@ -70,3 +70,28 @@ def report(reader: PackageReader) -> list[RefStatus]:
         RefStatus(name, state, expected.get(name), actual.get(name))
         for name, state in states.items()
     ]
+
+
+def refuse_damaged(statuses: Sequence[RefStatus]) -> None:
+    """Refuse to go on where a ref is missing or foreign.
+
+    Raises:
+        IntegrityError: One is; ``log_lost_head`` where the log may lack its end.
+    """
+    damaged = {one.name: one.state for one in statuses if one.state in ("missing", "foreign")}
+    if damaged:
+        raise IntegrityError(
+            "refs contradict the log: "
+            + ", ".join(f"{name} is {state}" for name, state in damaged.items()),
+            kind="log_lost_head" if damaged.get("generation") == "foreign" else "bad_refs",
+            hint="verify says more; repair --accept-log-head accepts what the log says",
+            refs=damaged,
+        )
+
+
+def in_words(status: RefStatus) -> str:
+    """What repairing this ref does."""
+    if status.expected is None:
+        return f"remove refs/{status.name} ({status.state}), which the head doesn't have"
+    verb = "move" if status.state == "lagging" else "set"
+    return f"{verb} refs/{status.name} ({status.state}) to {status.expected}"

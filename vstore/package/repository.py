@@ -12,24 +12,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, Unpack
 
-from vstore.errors import ConflictError, IntegrityError, InvalidError
-from vstore.objects.canonical import decode, encode
-from vstore.objects.durable import REAL, DurableIO
+from vstore.errors import ConflictError
+from vstore.objects.canonical import encode
 from vstore.objects.ids import ObjectId
-from vstore.objects.locks import EVIDENCE, LOCK_TIMEOUT, PackageLock
+from vstore.objects.locks import EVIDENCE, PackageLock
 from vstore.objects.transaction import Transaction
 from vstore.objects.writer import ObjectWriter
 from vstore.package import refs_policy
-from vstore.package.change import Change, first_generation, next_generation
-from vstore.package.clock import Clock, utc_now
+from vstore.package.change import Change, checked_event, first_generation, next_generation
 from vstore.package.documents import Blocked, Event, Generation
 from vstore.package.history import HistoryTree, history_of
-from vstore.package.limits import PackageLimits
+from vstore.package.options import WriterOptions, WriterSettings
 from vstore.package.pinned import PinnedPackage
 from vstore.package.reader import PackageReader, is_package
-from vstore.package.refs_policy import RefStatus
 from vstore.package.succession import expected_refs
 
 __all__ = ["Repository"]
@@ -40,29 +37,16 @@ class Repository:
 
     Args:
         writer: The package's object store.
-        actor: Who acts, for events that name nobody else.
-        clock: Gives the instants of events.
-        limits: Bounds on raw input and snapshots.
-        lock_timeout: Seconds to wait for a lock that somebody else holds, 0 or more.
-        command: What to tell others who wait for this one.
+        options: See :class:`~vstore.package.options.WriterOptions`.
     """
 
-    def __init__(
-        self,
-        writer: ObjectWriter,
-        *,
-        actor: str = "vstore",
-        clock: Clock = utc_now,
-        limits: PackageLimits | None = None,
-        lock_timeout: float = LOCK_TIMEOUT,
-        command: str = "vstore",
-    ) -> None:
+    def __init__(self, writer: ObjectWriter, **options: Unpack[WriterOptions]) -> None:
+        settings = WriterSettings(**options)
         self._writer = writer
-        self._lock_timeout = lock_timeout
-        self._command = command
-        self.actor = actor
-        self.clock = clock
-        self.limits = limits or PackageLimits()
+        self._settings = settings
+        self.actor = settings.actor
+        self.clock = settings.clock
+        self.limits = settings.limits
         self.reader = PackageReader(writer.reader)
         #: Held while this object works; several threads may share it.
         self.mutex = threading.RLock()
@@ -71,46 +55,23 @@ class Repository:
         self._refs_checked = False
 
     @classmethod
-    def create(
-        cls,
-        path: Path,
-        *,
-        actor: str = "vstore",
-        clock: Clock = utc_now,
-        limits: PackageLimits | None = None,
-        io: DurableIO = REAL,
-        lock_timeout: float = LOCK_TIMEOUT,
-        command: str = "vstore",
-    ) -> Repository:
+    def create(cls, path: Path, **options: Unpack[WriterOptions]) -> Repository:
         """Make a package without a generation, or open one whose creation was cut short.
 
         Files that are in the folder stay as they are.
+
+        Args:
+            path: The folder; its parent must exist.
+            options: See :class:`~vstore.package.options.WriterOptions`.
 
         Raises:
             ConflictError: The folder is a package with a generation (``package_exists``).
             StorageError: The disk failed.
         """
         if not is_package(path):
-            writer = ObjectWriter.create(
-                path, io=io, lock_timeout=lock_timeout, command=command, clock=clock
-            )
-            return cls(
-                writer,
-                actor=actor,
-                clock=clock,
-                limits=limits,
-                lock_timeout=lock_timeout,
-                command=command,
-            )
-        repository = cls.open(
-            path,
-            actor=actor,
-            clock=clock,
-            limits=limits,
-            io=io,
-            lock_timeout=lock_timeout,
-            command=command,
-        )
+            store = WriterSettings(**options).for_store()
+            return cls(ObjectWriter.create(path, **store), **options)
+        repository = cls.open(path, **options)
         if repository.reader.head_id() is not None:
             repository.close()
             raise ConflictError(
@@ -121,34 +82,19 @@ class Repository:
         return repository
 
     @classmethod
-    def open(
-        cls,
-        path: Path,
-        *,
-        actor: str = "vstore",
-        clock: Clock = utc_now,
-        limits: PackageLimits | None = None,
-        io: DurableIO = REAL,
-        lock_timeout: float = LOCK_TIMEOUT,
-        command: str = "vstore",
-    ) -> Repository:
+    def open(cls, path: Path, **options: Unpack[WriterOptions]) -> Repository:
         """Open the package in this folder for writing; nothing is written yet.
+
+        Args:
+            path: The package's folder itself.
+            options: See :class:`~vstore.package.options.WriterOptions`.
 
         Raises:
             NotFoundError: Not a package.
             StorageError, IntegrityError, UnsupportedError: It can't be read.
         """
-        writer = ObjectWriter.open(
-            path, io=io, lock_timeout=lock_timeout, command=command, clock=clock
-        )
-        return cls(
-            writer,
-            actor=actor,
-            clock=clock,
-            limits=limits,
-            lock_timeout=lock_timeout,
-            command=command,
-        )
+        store = WriterSettings(**options).for_store()
+        return cls(ObjectWriter.open(path, **store), **options)
 
     @property
     def root(self) -> Path:
@@ -185,22 +131,15 @@ class Repository:
         Raises:
             InvalidError: One of them isn't what an event can hold (``invalid_event``).
         """
-        event = Event(
-            kind=kind,
-            operation_id=operation_id,
-            actor=actor or self.actor,
-            at=self.clock(),
-            reason=reason,
+        return checked_event(
+            Event(
+                kind=kind,
+                operation_id=operation_id,
+                actor=actor or self.actor,
+                at=self.clock(),
+                reason=reason,
+            )
         )
-        try:
-            return decode(encode(event), Event)
-        except InvalidError as error:
-            raise InvalidError(
-                "not an event: an actor has 1 to 200 characters, a reason up to 2,000, and an "
-                "operation id is 1 to 100 of A-Z a-z 0-9 . _ -",
-                kind="invalid_event",
-                pointer=error.details.get("pointer"),
-            ) from error
 
     @contextmanager
     def locked(self) -> Iterator[PinnedPackage]:
@@ -233,8 +172,8 @@ class Repository:
                 self._evidence_lock = PackageLock(
                     self.root,
                     EVIDENCE,
-                    timeout=self._lock_timeout,
-                    command=self._command,
+                    timeout=self._settings.lock_timeout,
+                    command=self._settings.command,
                     clock=self.clock,
                 )
             with self._evidence_lock:
@@ -252,7 +191,7 @@ class Repository:
         with self.mutex:
             self._writer.log.check()
             if not self._refs_checked:
-                self._check_refs()
+                refs_policy.refuse_damaged(self.reader.ref_report())
                 self._refs_checked = True
             with self._writer.transaction() as transaction:
                 yield transaction
@@ -393,15 +332,12 @@ class Repository:
             self._writer.log.check()
             statuses = [one for one in self.reader.ref_report() if one.state != "current"]
             if not accept_log_head:
-                _refuse_damaged(statuses)
+                refs_policy.refuse_damaged(statuses)
             if statuses and not dry_run:
                 with self._writer.lock:
                     self.reader.refresh()
                     self._restore_refs(accept=accept_log_head)
-            return [_in_words(one) for one in statuses]
-
-    def _check_refs(self) -> None:
-        _refuse_damaged(self.reader.ref_report())
+            return [refs_policy.in_words(one) for one in statuses]
 
     def _restore_refs(self, *, accept: bool) -> None:
         self._writer.restore_refs(
@@ -431,22 +367,3 @@ class Repository:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-
-def _refuse_damaged(statuses: Sequence[RefStatus]) -> None:
-    damaged = {one.name: one.state for one in statuses if one.state in ("missing", "foreign")}
-    if damaged:
-        raise IntegrityError(
-            "refs contradict the log: "
-            + ", ".join(f"{name} is {state}" for name, state in damaged.items()),
-            kind="log_lost_head" if damaged.get("generation") == "foreign" else "bad_refs",
-            hint="verify says more; repair --accept-log-head accepts what the log says",
-            refs=damaged,
-        )
-
-
-def _in_words(status: RefStatus) -> str:
-    if status.expected is None:
-        return f"remove refs/{status.name} ({status.state}), which the head doesn't have"
-    verb = "move" if status.state == "lagging" else "set"
-    return f"{verb} refs/{status.name} ({status.state}) to {status.expected}"

@@ -12,14 +12,12 @@ import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Self, Unpack
 
 from vstore.errors import ConflictError, InvalidError, NotFoundError, StorageError
-from vstore.objects.durable import REAL, DurableIO
 from vstore.package.case import Case
-from vstore.package.clock import Clock, utc_now
 from vstore.package.inputs import InputFile, check_present
-from vstore.package.limits import PackageLimits
+from vstore.package.options import WriterOptions, WriterSettings
 from vstore.package.pinned import PinnedPackage
 from vstore.package.reader import PackageReader, is_package
 from vstore.package.repository import Repository
@@ -53,65 +51,49 @@ class Workspace:
 
     Args:
         root: The folder.
-        actor: Who acts, for events that name nobody else.
-        clock: Gives the instants of events.
-        limits: Bounds on raw input and snapshots.
-        io: Does the durable I/O.
         single: The folder is one package, not a folder of packages.
+        options: See :class:`~vstore.package.options.WriterOptions`.
     """
 
     def __init__(
-        self,
-        root: Path,
-        *,
-        actor: str = "vstore",
-        clock: Clock = utc_now,
-        limits: PackageLimits | None = None,
-        io: DurableIO = REAL,
-        single: bool = False,
+        self, root: Path, *, single: bool = False, **options: Unpack[WriterOptions]
     ) -> None:
+        settings = WriterSettings(**options)
         self.root = root
-        self.actor = actor
-        self.clock = clock
-        self.limits = limits or PackageLimits()
-        self._io = io
+        self.actor = settings.actor
+        self.clock = settings.clock
+        self.limits = settings.limits
+        self._options = options
         self._single = single
         self._mutex = threading.RLock()
         self._repositories: dict[str, Repository] = {}
         self._process = os.getpid()
 
     @classmethod
-    def create(
-        cls,
-        path: str | Path,
-        *,
-        actor: str = "vstore",
-        clock: Clock = utc_now,
-        limits: PackageLimits | None = None,
-        io: DurableIO = REAL,
-    ) -> Workspace:
+    def create(cls, path: str | Path, **options: Unpack[WriterOptions]) -> Workspace:
         """Make a workspace, or open the one that is there.
+
+        Args:
+            path: The folder.
+            options: See :class:`~vstore.package.options.WriterOptions`.
 
         Raises:
             StorageError: The folder can't be made.
         """
         root = Path(path)
+        io = WriterSettings(**options).io
         for folder in reversed([root, *root.parents]):
             if not folder.is_dir():
                 io.mkdir(folder)
-        return cls.open(root, actor=actor, clock=clock, limits=limits, io=io)
+        return cls.open(root, **options)
 
     @classmethod
-    def open(
-        cls,
-        path: str | Path,
-        *,
-        actor: str = "vstore",
-        clock: Clock = utc_now,
-        limits: PackageLimits | None = None,
-        io: DurableIO = REAL,
-    ) -> Workspace:
+    def open(cls, path: str | Path, **options: Unpack[WriterOptions]) -> Workspace:
         """Open a workspace; a folder that is a package is a workspace of this one.
+
+        Args:
+            path: The folder.
+            options: See :class:`~vstore.package.options.WriterOptions`.
 
         Raises:
             NotFoundError: No such folder (``no_workspace``).
@@ -123,20 +105,17 @@ class Workspace:
                 kind="no_workspace",
                 hint="make it with Workspace.create, or name another folder",
             )
-        return cls(root, actor=actor, clock=clock, limits=limits, io=io, single=is_package(root))
+        return cls(root, single=is_package(root), **options)
 
     @classmethod
-    def of_package(
-        cls,
-        path: str | Path,
-        *,
-        actor: str = "vstore",
-        clock: Clock = utc_now,
-        limits: PackageLimits | None = None,
-        io: DurableIO = REAL,
-    ) -> Workspace:
-        """Treat the folder of one package as a workspace of one, also before it is created."""
-        return cls(Path(path), actor=actor, clock=clock, limits=limits, io=io, single=True)
+    def of_package(cls, path: str | Path, **options: Unpack[WriterOptions]) -> Workspace:
+        """Treat the folder of one package as a workspace of one, also before it is created.
+
+        Args:
+            path: The package's folder.
+            options: See :class:`~vstore.package.options.WriterOptions`.
+        """
+        return cls(Path(path), single=True, **options)
 
     def cases(self) -> list[str]:
         """The ids of the cases that have a package here, sorted.
@@ -192,9 +171,7 @@ class Workspace:
         taken = list(files)
         check_present(taken)
         with self._mutex:
-            repository = Repository.create(
-                path, actor=self.actor, clock=self.clock, limits=self.limits, io=self._io
-            )
+            repository = Repository.create(path, **self._options)
             try:
                 package = Case(repository).init(
                     case_id, package_id, taken, exclude=exclude, actor=actor
@@ -227,9 +204,7 @@ class Workspace:
             if repository is None:
                 if not is_package(path):
                     raise _unknown_case(case_id)
-                repository = Repository.open(
-                    path, actor=self.actor, clock=self.clock, limits=self.limits, io=self._io
-                )
+                repository = Repository.open(path, **self._options)
                 self._remember(case_id, repository)
             package = repository.reader.pinned()
         if package.case_id != case_id:

@@ -36,4 +36,5 @@ def test_the_page_names_every_state_reason_and_event() -> None:
     page = render()
     for name in (*STATES, *BLOCK_REASONS, *(rule.event for rule in RULES)):
         assert name in page
-    assert "| REOPENED | `advance`, `input.add`, `source.add`, `database.add` |" in page
+    assert "- **REOPENED**: `advance`, `input.add`, `source.add`, `database.add`.\n" in page
+    assert max(map(len, page.splitlines())) <= 120
