@@ -134,7 +134,7 @@ def _pin(
         lambda sink: capture_sqlite(database, sink, name=DATABASE, label=rebuilt),
     )
     terminal.print("  raw input  report.txt")
-    terminal.print(f"  source     {SOURCE}: the {len(release)} modules of the release")
+    terminal.print(f"  source     {SOURCE}: the {len(release)} files of the release")
     terminal.print(f"  database   {DATABASE}: broken again by running the release")
     terminal.print(f"             its search now: {searched[0]}")
     return workspace
@@ -157,6 +157,8 @@ def _state(terminal: Terminal, services: Services) -> None:
         f"a look at a schema {costs['database.schema']}; new evidence earns"
     )
     _heading(terminal, "3. Ask, keep what was observed, assess it")
+    terminal.print("  Novelty is how much of an answer the case has never seen before.")
+    terminal.print("  It bounds what an assessment can earn: asking again brings nothing.")
 
 
 def _ask(terminal: Terminal, services: Services, question: Question) -> None:

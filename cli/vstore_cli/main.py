@@ -84,7 +84,10 @@ def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     cls=_LazyGroup,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
-    epilog="Start with: vstore demo",
+    epilog=(
+        "\b\nStart with: vstore demo\n"
+        "Variables: VSTORE_PACKAGE, VSTORE_ACTOR, VSTORE_PAGER, VSTORE_DEBUG, NO_COLOR"
+    ),
 )
 @click.option(
     "-C",

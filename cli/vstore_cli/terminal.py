@@ -205,6 +205,10 @@ class Terminal:
         self._held = []
         try:
             yield
+        except BrokenPipeError:
+            # Leaving the pager early is nothing to complain about.
+            if self._pager is None:
+                raise
         finally:
             held, self._held = self._held or [], None
             for one in held:

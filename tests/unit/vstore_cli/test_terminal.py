@@ -173,9 +173,19 @@ def test_long_output_goes_to_the_pager(tmp_path: Any) -> None:
 
 def test_a_pager_that_is_left_early() -> None:
     one = terminal(tty=True, PAGER="true", PATH="/usr/bin:/bin")
+    printed = 0
+    with one.paged():
+        for printed in range(200_000):
+            one.print(str(printed))
+    assert printed < 199_999
+    one.print("and on")
+    assert written(one) == "and on\n"
+
+
+def test_a_pipe_that_is_closed_is_no_pager() -> None:
+    one = terminal(tty=True, PAGER="cat")
     with pytest.raises(BrokenPipeError), one.paged():
-        for number in range(200_000):
-            one.print(str(number))
+        raise BrokenPipeError
 
 
 def test_json_is_ascii() -> None:
