@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import BinaryIO, Final, NamedTuple, TypeVar
 
 from vstore.errors import NotFoundError, UnsupportedError
@@ -107,6 +107,19 @@ class ObjectTable:
             return False
         self._flags[row] |= REACHED
         return True
+
+    def reach_all(self, oids: Iterable[ObjectId], new: list[ObjectId]) -> list[ObjectId]:
+        """Reach many; those for which that is new are appended, absent ones are returned."""
+        rows, flags = self._rows, self._flags
+        absent: list[ObjectId] = []
+        for oid in oids:
+            row = rows.get(oid)
+            if row is None:
+                absent.append(oid)
+            elif not flags[row] & REACHED:
+                flags[row] |= REACHED
+                new.append(oid)
+        return absent
 
     def keep(self, frame: int, payload: bytes) -> None:
         """Keep the payload of a frame for a while: what comes next often refers to it."""

@@ -107,7 +107,6 @@ class FindingCollector:
     findings: list[Finding] = field(default_factory=list)
     unlisted: int = 0
     by_severity: Counter[Severity] = field(default_factory=Counter)
-    by_codes: Counter[str] = field(default_factory=Counter)
     incomplete: bool = False
     not_checked: list[str] = field(default_factory=list)
 
@@ -128,7 +127,6 @@ class FindingCollector:
         rule = RULES[code]
         severity = rule.bundle if self.bundle and rule.bundle is not None else rule.severity
         self.by_severity[severity] += 1
-        self.by_codes[code] += 1
         self.incomplete |= rule.incomplete
         if len(self.findings) >= MAX_LISTED:
             self.unlisted += 1
@@ -169,10 +167,6 @@ class FindingCollector:
             if entries:
                 affects = tuple(dict.fromkeys((*finding.affects, *entries)))
                 self.findings[position] = replace(finding, affects=affects)
-
-    def by_code(self, code: str) -> int:
-        """How many findings of one kind there are so far."""
-        return self.by_codes[code]
 
     @property
     def faulty(self) -> bool:

@@ -158,16 +158,13 @@ class ObjectCheck:
 
     def _follow(self, root: ObjectId) -> None:
         stack = [root]
-        reach, waiting, absent = self.table.reach, self._waiting, self._absent
+        waiting, reach_all = self._waiting, self.table.reach_all
         while stack:
             referrer = stack.pop()
-            for oid in waiting.pop(referrer, ()):
-                new = reach(oid)
-                if new:
-                    if oid in waiting:
-                        stack.append(oid)
-                elif new is None:
-                    absent.setdefault(oid, referrer)
+            references = waiting.pop(referrer, None)
+            if references is not None:
+                for oid in reach_all(references, stack):
+                    self._absent.setdefault(oid, referrer)
 
     def _arrived(self, oid: ObjectId) -> None:
         """Report an object that was named before it was stored: nobody can have seen it."""
