@@ -128,6 +128,7 @@ def explore(
     scenario: Callable[[Path, RecordingIO], StoreHistory],
     profile: Profile,
     omit: Callable[[Operation], bool] = lambda _: False,
+    every: int = 1,
 ) -> int:
     folder = tmp_path / "recorded"
     folder.mkdir(exist_ok=True)
@@ -136,7 +137,8 @@ def explore(
     states = 0
     with tempfile.TemporaryDirectory(dir=MEMORY) as scratch:
         for state in crash_states(folder, io.operations, profile):
-            check_state(state, Path(scratch) / "state", history)
+            if states % every == 0:
+                check_state(state, Path(scratch) / "state", history)
             states += 1
     return states
 
@@ -147,7 +149,7 @@ FEW = Profile(recent=3, samples=2, cuts=(500,))
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_every_state_recovers(tmp_path: Path, name: str) -> None:
-    assert explore(tmp_path, SCENARIOS[name], TINY) > 20
+    assert explore(tmp_path, SCENARIOS[name], TINY, every=4) > 20
 
 
 @pytest.mark.deep
@@ -155,6 +157,58 @@ def test_every_state_recovers(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("profile", [SMALL, DEEP], ids=["small", "deep"])
 def test_every_state_recovers_deep(tmp_path: Path, name: str, profile: Profile) -> None:
     assert explore(tmp_path, SCENARIOS[name], profile) > 100
+
+
+def crash_while_recovering(
+    state: CrashState, scratch: Path, history: StoreHistory, profile: Profile
+) -> int:
+    """Let the power fail again while the next process recovers and publishes."""
+    before, recorded = scratch / "before", scratch / "recorded"
+    for folder in (before, recorded):
+        folder.mkdir()
+        state.materialise(folder)
+    root = recorded / "package"
+    if not (root / "VSTORE").exists():
+        return 0
+    reader = ObjectReader(root)
+    number = history.number_of(reader.generation)
+    reader.close()
+    io = RecordingIO()
+    continue_store(root, history, number, io)
+    states = 0
+    for again in crash_states(recorded, io.operations, profile, initial=before):
+        folder = scratch / str(states)
+        folder.mkdir()
+        again.materialise(folder)
+        found = check_store(folder / "package", history, number, number + 2)
+        continue_store(folder / "package", history, found)
+        check_store(folder / "package", history, found + 2, found + 2)
+        shutil.rmtree(folder)
+        states += 1
+    return states
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_recovery_that_crashes_itself(tmp_path: Path, name: str) -> None:
+    recover_again(tmp_path, name, every=7)
+
+
+def test_recovery_that_crashes_itself_sometimes(tmp_path: Path) -> None:
+    recover_again(tmp_path, "torn", every=250)
+
+
+def recover_again(tmp_path: Path, name: str, every: int) -> None:
+    folder = tmp_path / "recorded"
+    folder.mkdir()
+    io = RecordingIO()
+    history = SCENARIOS[name](folder / "package", io)
+    states = 0
+    for number, state in enumerate(crash_states(folder, io.operations, TINY)):
+        if number % every == 0:
+            with tempfile.TemporaryDirectory(dir=MEMORY) as scratch:
+                states += crash_while_recovering(state, Path(scratch), history, TINY)
+    assert states > 100
 
 
 #: Which sync of which scenario: name of the operation, end of its path, and which of those.

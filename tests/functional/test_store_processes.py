@@ -34,7 +34,7 @@ def publish_some(root: Path, io: CountingIO, acknowledged: int) -> None:
 
 @pytest.mark.parametrize("written", [0, 40])
 def test_killed_at_any_operation(tmp_path: Path, written: int) -> None:
-    for kill_at in range(0, 200, 1 if written else 3):
+    for kill_at in range(written and 1, 200, 3):
         root = tmp_path / str(kill_at)
         read, write = os.pipe()
         child = FORK.Process(
