@@ -26,7 +26,7 @@ from vstore.evidence.documents import EvidenceIndex, EvidenceRecord
 from vstore.objects.ids import ObjectId
 from vstore.objects.memory import ObjectSource
 from vstore.package.pinned import PinnedPackage
-from vstore_cli.happenings import ledger_entries
+from vstore_cli.ledger_happenings import ledger_entries
 
 __all__ = [
     "Accounts",

@@ -6,21 +6,9 @@ generation adds is looked at.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from vstore.budget.documents import (
-    Fail,
-    Initialise,
-    LedgerEntry,
-    RecordEvidence,
-    RecordResult,
-    Reopen,
-    Reserve,
-    Settle,
-    Void,
-)
 from vstore.evidence.documents import EvidenceIndex, EvidenceRecord, ToolOrigin
 from vstore.objects.ids import ObjectId
 from vstore.objects.memory import ObjectSource
@@ -28,55 +16,13 @@ from vstore.objects.tree import Tree
 from vstore.package.documents import Generation, Hypotheses, SnapshotDescriptor
 from vstore.tools.reply import ReplyEnvelope
 from vstore.tools.request import Arguments, ToolRequest
+from vstore_cli.ledger_happenings import Happening, ledger_happenings
 from vstore_cli.terminal import safe
-from vstore_cli.words import asked, count
+from vstore_cli.words import asked
 
-__all__ = ["Entry", "Happening", "Observation", "entry_of", "ledger_entries", "observation"]
+__all__ = ["Entry", "Observation", "entry_of", "observation"]
 
-#: How far back the reservation of a settled action is looked for.
-_LOOK_BACK = 100
 _FEEDBACK = "confirmed test feedback"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Happening:
-    """One thing that happened; texts are safe to print.
-
-    ``cost`` is what a reservation sets aside, and what a settlement or a failure spends.
-    """
-
-    kind: str
-    what: str
-    #: The same for one line of the log; ``what`` where None.
-    brief: str | None = None
-    hypothesis: str | None = None
-    action: str | None = None
-    record: str | None = None
-    operation: str | None = None
-    cost: int | None = None
-    novelty: int | None = None
-    #: Credits earned by a settlement; credits given back have their own member.
-    reward: int | None = None
-    refund: int | None = None
-    #: A statement of a person or a controller, one line.
-    reason: str | None = None
-
-    def value(self) -> dict[str, Any]:
-        """The JSON value, members that say nothing left out."""
-        members = {
-            "kind": self.kind,
-            "what": self.what,
-            "hypothesis_id": self.hypothesis,
-            "action_id": self.action,
-            "record_id": self.record,
-            "operation": self.operation,
-            "cost": self.cost,
-            "novelty_score": self.novelty,
-            "reward": self.reward,
-            "refund": self.refund,
-            "reason": self.reason,
-        }
-        return {name: value for name, value in members.items() if value is not None}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,22 +114,12 @@ def entry_of(
         *_snapshots(objects, generation, parent),
         *_hypotheses(objects, generation, parent),
         *_records(objects, generation, parent),
-        *_ledger(objects, generation, parent),
+        *ledger_happenings(objects, generation, parent),
     ]
     if not happenings:
         # Kept readable when a newer vstore wrote an event that this one doesn't know.
         happenings = [Happening(kind=kind, what=safe(kind)) for kind in sorted(kinds)]
     return Entry(oid=oid, generation=generation, happenings=happenings)
-
-
-def ledger_entries(
-    objects: ObjectSource, head: ObjectId | None, until: ObjectId | None = None
-) -> Iterator[tuple[ObjectId, LedgerEntry]]:
-    """Ledger entries from ``head`` back, newest first, down to but without ``until``."""
-    while head is not None and head != until:
-        entry = objects.document(head, LedgerEntry)
-        yield head, entry
-        head = entry.parent
 
 
 def _opening(
@@ -305,111 +241,6 @@ def _novelty_note(seen: Observation) -> str:
     if seen.returned is None:
         return ""
     return f" ({len(seen.record.novel_atoms)} of {seen.returned} new)"
-
-
-def _ledger(
-    objects: ObjectSource, generation: Generation, parent: Generation | None
-) -> list[Happening]:
-    head = generation.artifacts.get("budget_ledger")
-    until = None if parent is None else parent.artifacts.get("budget_ledger")
-    if head is None or head == until:
-        return []
-    entries = list(ledger_entries(objects, head, until))
-    return [
-        happening for _, entry in reversed(entries) for happening in _transaction(objects, entry)
-    ]
-
-
-def _transaction(objects: ObjectSource, entry: LedgerEntry) -> list[Happening]:
-    event = entry.event
-    if isinstance(event, Initialise):
-        return [
-            Happening(
-                kind="budget.initialise",
-                what=f"granted {count(one.credits, 'credit')}",
-                hypothesis=one.hypothesis_id,
-            )
-            for one in event.grants
-        ]
-    if isinstance(event, Reserve):
-        return [
-            Happening(
-                kind="budget.reserve",
-                what=f"reserved {event.action_id} for {event.operation}",
-                hypothesis=event.hypothesis_id,
-                action=event.action_id,
-                operation=event.operation,
-                cost=event.cost,
-            )
-        ]
-    if isinstance(event, Reopen):
-        return _reopened(event)
-    return [_closing(objects, entry)]
-
-
-def _closing(objects: ObjectSource, entry: LedgerEntry) -> Happening:
-    event = entry.event
-    assert isinstance(event, RecordEvidence | RecordResult | Settle | Void | Fail)
-    common: dict[str, Any] = {"hypothesis": event.hypothesis_id, "action": event.action_id}
-    if isinstance(event, RecordEvidence):
-        return Happening(
-            kind="budget.record_evidence",
-            what=f"recorded {event.record_id} for {event.action_id}",
-            record=event.record_id,
-            **common,
-        )
-    if isinstance(event, RecordResult):
-        return Happening(
-            kind="budget.record_result",
-            what=f"recorded a result for {event.action_id}",
-            reason=safe(event.result),
-            **common,
-        )
-    cost = _cost(objects, entry, event.action_id)
-    reason = safe(event.reason)
-    if isinstance(event, Settle):
-        stopped = any(one.status == "stopped" for one in entry.accounts)
-        what = f"settled {event.action_id}, score {event.score}"
-        return Happening(
-            kind="budget.settle",
-            what=what + (", account stopped" if stopped else ""),
-            cost=cost,
-            reward=event.reward,
-            reason=reason,
-            **common,
-        )
-    if isinstance(event, Void):
-        what = f"voided {event.action_id}"
-        return Happening(kind="budget.void", what=what, refund=cost, reason=reason, **common)
-    what = f"failed {event.action_id}"
-    return Happening(kind="budget.fail", what=what, cost=cost, reason=reason, **common)
-
-
-def _reopened(event: Reopen) -> list[Happening]:
-    reason = safe(event.reason)
-    first = Happening(kind="budget.reopen", what="ended the accounts", reason=reason)
-    return [
-        first,
-        *(
-            Happening(
-                kind="budget.reopen",
-                what=f"{one.outcome} {one.action_id}",
-                hypothesis=one.hypothesis_id,
-                action=one.action_id,
-            )
-            for one in event.actions
-        ),
-    ]
-
-
-def _cost(objects: ObjectSource, entry: LedgerEntry, action: str) -> int | None:
-    for at, (_, earlier) in enumerate(ledger_entries(objects, entry.parent)):
-        event = earlier.event
-        if isinstance(event, Reserve) and event.action_id == action:
-            return event.cost
-        if at >= _LOOK_BACK or earlier.analysis_revision != entry.analysis_revision:
-            break
-    return None
 
 
 def _list(names: list[str]) -> str:
