@@ -17,7 +17,7 @@
 ``segment_files``         the files of the log; ``damage`` says what is wrong with them
 ``frame_walk``            frames forwards and backwards, checked
 ``log`` ``log_writer``    the append-only log of frames: reading, appending
-``large``                 objects kept in files of their own
+``large`` ``large_writer``  objects kept in files of their own: reading, writing
 ``refs``                  named object ids, a checked projection of the log
 ``locks``                 locks between processes
 ``reader`` ``writer``     the object store of one package: reading, writing

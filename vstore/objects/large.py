@@ -15,15 +15,13 @@ from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
 from blake3 import blake3
 
-from vstore.errors import IntegrityError, LimitExceeded, StorageError
+from vstore.errors import IntegrityError, StorageError
 from vstore.objects.ids import ObjectId
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-    from vstore.objects.durable import DurableIO
-
-__all__ = ["LARGE_BYTES", "StoredLarge", "measure", "open_large", "read_chunks", "write_large"]
+__all__ = ["LARGE_BYTES", "StoredLarge", "measure", "open_large", "read_chunks"]
 
 #: Objects with more bytes than this get files of their own.
 LARGE_BYTES: Final = 1024 * 1024
@@ -32,7 +30,6 @@ _CHUNK: Final = 1 << 18
 #: zstd may grow what it is fed 20,000-fold; small pieces bound what one of them can become.
 _PIECE: Final = 1 << 11
 _MAX_WINDOW: Final = 1 << 23
-_LEVEL: Final = 3
 
 
 class StoredLarge(NamedTuple):
@@ -42,41 +39,6 @@ class StoredLarge(NamedTuple):
     length: int
     stored_length: int
     stored_digest: bytes
-
-
-def write_large(stream: BinaryIO, fd: int, io: DurableIO, *, max_bytes: int) -> StoredLarge:
-    """Compress a stream into an open file.
-
-    Raises:
-        LimitExceeded: More than ``max_bytes``.
-        StorageError: Reading or writing failed.
-    """
-    from zstandard import ZstdCompressor
-
-    compressor = ZstdCompressor(level=_LEVEL).compressobj()
-    raw, stored = blake3(), blake3()
-    length = stored_length = 0
-    while True:
-        try:
-            chunk = stream.read(_CHUNK)
-        except OSError as error:
-            raise StorageError(
-                f"can't read: {os.strerror(error.errno or errno.EIO)}", kind="unreadable"
-            ) from error
-        length += len(chunk)
-        if length > max_bytes:
-            raise LimitExceeded(
-                f"more than {max_bytes} bytes", limit="max_bytes", value=max_bytes, asked=length
-            )
-        raw.update(chunk)
-        packed = compressor.compress(chunk) if chunk else compressor.flush()
-        if packed:
-            io.write(fd, packed)
-            stored.update(packed)
-            stored_length += len(packed)
-        if not chunk:
-            oid = ObjectId.from_bytes(raw.digest())
-            return StoredLarge(oid, length, stored_length, stored.digest())
 
 
 def read_chunks(path: Path, *, length: int | None, stored_length: int | None) -> Iterator[bytes]:

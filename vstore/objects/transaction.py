@@ -12,7 +12,8 @@ from vstore.objects.canonical import decode, encode
 from vstore.objects.document import Document
 from vstore.objects.frame import MAX_LARGE_ENTRIES, MAX_OBJECT_ENTRIES, MAX_RAW_BYTES, LargeEntry
 from vstore.objects.ids import ObjectId, object_id
-from vstore.objects.large import LARGE_BYTES, StoredLarge, measure, open_large, write_large
+from vstore.objects.large import LARGE_BYTES, StoredLarge, measure, open_large
+from vstore.objects.large_writer import write_large
 from vstore.objects.layout import TMP, large_path
 
 if TYPE_CHECKING:

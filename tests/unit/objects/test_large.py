@@ -12,7 +12,8 @@ import zstandard
 from vstore.errors import IntegrityError, LimitExceeded, StorageError
 from vstore.objects.durable import REAL
 from vstore.objects.ids import object_id
-from vstore.objects.large import measure, open_large, read_chunks, write_large
+from vstore.objects.large import measure, open_large, read_chunks
+from vstore.objects.large_writer import write_large
 
 CONTENT = b"some text " * 5000 + bytes(range(256)) * 50
 
