@@ -71,6 +71,7 @@ ONLY = [
     (GENERATION, -1, put("/declared/extra", []), "VS-HIS-008"),
     (GENERATION, -1, put("/declared", {}), "VS-HIS-008"),
     (GENERATION, 9, put("/events/0/kind", "budget.settle"), "VS-HIS-009"),
+    (GENERATION, -1, put("/events/0/kind", "later.thing"), "VS-VER-003"),
     (GENERATION, 9, lambda d: d["events"].append(d["events"][0]), "VS-HIS-009"),
     (GENERATION, -1, lambda d: d["artifacts"].pop("hypotheses"), "VS-HIS-010"),
     (GENERATION, -1, lambda d: d["snapshots"].pop("code"), "VS-INP-006"),
@@ -294,6 +295,25 @@ def test_an_object_that_nothing_names_is_a_note(original: Path, tmp_path: Path) 
     report = verify_package(editor.save(tmp_path / "package"))
     assert report.exit_code == 0
     assert {"VS-OBJ-006", "VS-OBJ-010"} <= report.codes()
+
+
+def test_a_chunk_of_rows_that_is_absent_is_reported_once(original: Path, tmp_path: Path) -> None:
+    editor = PackageEditor(original)
+    for frame in editor.frames:
+        frame.objects = [one for one in frame.objects if one.schema != "database-rows-v1"]
+    report = verify_package(editor.save(tmp_path / "package"), recompute=False)
+    assert faults(report) == {"VS-OBJ-005"}
+    # Asked again, the absent rows are no answer either; what is absent stays the finding.
+    assert faults(verify_package(tmp_path / "package")) == {"VS-OBJ-005"}
+
+
+def test_documents_larger_than_any_that_is_read(
+    original: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vstore.verify.checks.objects.MAX_DOCUMENT_BYTES", 500)
+    report = verify_package(original)
+    assert report.exit_code == 3
+    assert "VS-OBJ-009" in faults(report)
 
 
 def test_an_absent_object(original: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from vstore.objects.tree import Tree, TreeEntry
 from vstore.package.case import Case
 from vstore.package.documents import Coverage, Origin, SnapshotDescriptor
 from vstore.package.repository import Repository
+from vstore.testing.editor import PackageEditor
 from vstore.verify import verify_package
 from vstore.verify.report import Report
 
@@ -149,3 +150,41 @@ def test_a_file_that_looks_like_a_document_is_a_file(tmp_path: Path) -> None:
     report = verified(tmp_path / "package", content)
     assert (report.exit_code, report.findings) == (0, ())
     assert object_id(copied) != ABSENT
+
+
+def test_one_database_under_two_names_and_two_snapshots_in_one_publication(tmp_path: Path) -> None:
+    from vstore.testing.database_samples import make_database
+    from vstore.tools.capture_database import capture_sqlite
+
+    path = make_database(tmp_path / "one.db", "CREATE TABLE t (a)", "INSERT INTO t VALUES (1)")
+    with Repository.create(
+        tmp_path / "package", clock=lambda: "2026-01-02T03:04:05Z"
+    ) as repository:
+        case = Case(repository)
+        case.init("CASE-1", "PACKAGE-1")
+        case.add_snapshot("one", "database", lambda sink: capture_sqlite(path, sink, name="one"))
+        base = repository.pinned()
+        with repository.begin() as transaction:
+            added = {
+                name: transaction.put_document(capture_sqlite(path, transaction, name=name))
+                for name in ("two", "three")
+            }
+            repository.publish(
+                transaction,
+                base,
+                events=[repository.event("database.add"), repository.event("database.add")],
+                snapshots=added,
+            )
+    report = verify_package(tmp_path / "package")
+    assert (report.exit_code, report.findings) == (0, ())
+    editor = PackageEditor(tmp_path / "package")
+    editor.edit(
+        editor.find("package-generation-v1", -1),
+        lambda document: document["declared"]["snapshots"].reverse(),
+    )
+    editor.rechain()
+    assert faults(verify_package(editor.save(tmp_path / "reversed"))) == {"VS-HIS-008"}
+    editor = PackageEditor(tmp_path / "package")
+    editor.edit(editor.find("package-generation-v1", -1), lambda document: document["events"].pop())
+    editor.rechain()
+    assert faults(verify_package(editor.save(tmp_path / "fewer"))) == {"VS-HIS-009"}
