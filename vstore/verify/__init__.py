@@ -9,6 +9,8 @@ that write (spec: verify). Nothing here can reach code that writes packages.
 ``report``     the outcome: findings, what was not checked, counts, exit code
 ``source``     what the verifier needs of a package: frames, refs, files
 ``folder``     a package directory as such a source
+``objects``    all objects met so far, an object source
+``decoding``   decoding any document once, with what it names
 ``replay``     one pass over all frames
 ``checks``     what is checked, a module an area
 ``render``     reports as text and JSON

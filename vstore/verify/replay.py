@@ -298,7 +298,10 @@ class Replay:
         self._guard("evidence", self.evidence.finish)
         self._guard("replies", self.replies.finish)
         self._guard(
-            "refs", lambda: self.history.finish(refs, complete=complete, expect=self._expect)
+            "refs",
+            lambda: self.history.finish(
+                refs, self._source.refs, complete=complete, expect=self._expect
+            ),
         )
         self._guard("files", lambda: check_files(self._source, self.found, self._large))
         if self.history.count == 0 and complete:

@@ -129,8 +129,11 @@ def test_a_large_object_that_is_another_one(big_original: Path, tmp_path: Path) 
     assert faults(verify_package(package)) == ["VS-OBJ-001"]
     for lie, code in (
         ((raw, kind, length + 1, len(stored), blake3(stored).digest()), "VS-CON-012"),
-        ((raw, kind, 1 << 40, len(stored), blake3(stored).digest()), "VS-CON-012"),
-        ((raw, kind, length, 1 << 40, blake3(stored).digest()), "VS-CON-012"),
+        ((raw, kind, 1 << 31, len(stored), blake3(stored).digest()), "VS-CON-012"),
+        ((raw, kind, length, 1 << 31, blake3(stored).digest()), "VS-CON-012"),
+        # A size that nobody wants to read is not believed either.
+        ((raw, kind, 1 << 40, len(stored), blake3(stored).digest()), "VS-OBJ-009"),
+        ((raw, kind, length, 1 << 40, blake3(stored).digest()), "VS-OBJ-009"),
     ):
         frame.large = [lie]
         package = editor.save(tmp_path / f"{lie[2]}-{lie[3]}")

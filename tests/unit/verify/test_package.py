@@ -166,6 +166,20 @@ def test_an_empty_or_zeroed_ref_is_a_warning(package: Path) -> None:
     assert (report.exit_code, faults(report)) == (0, ["VS-HIS-012", "VS-HIS-012"])
 
 
+def test_a_writer_that_moves_the_refs_meanwhile_is_no_fault(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from vstore.objects.refs import read_refs
+
+    (_, _), (parent, old), *_ = history(package)
+    reads = [{**old.artifacts, "generation": parent}]
+    monkeypatch.setattr(
+        "vstore.verify.folder.read_refs", lambda root: reads.pop() if reads else read_refs(root)
+    )
+    report = verify_package(package)
+    assert (report.exit_code, faults(report)) == (0, [])
+
+
 # ---- files
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -258,6 +258,7 @@ class HistoryCheck:
     def finish(
         self,
         refs: Mapping[str, ObjectId | BadRef] | None,
+        read_again: Callable[[], Mapping[str, ObjectId | BadRef] | None],
         *,
         complete: bool,
         expect: ObjectId | None,
@@ -265,15 +266,19 @@ class HistoryCheck:
         """Check refs and head against what was remembered elsewhere.
 
         Args:
-            refs: What the ref files say; None where they can't be read.
+            refs: What the ref files said before the log was opened; None where they can't
+                be read.
+            read_again: Gives what they say now: a writer may have moved them since.
             complete: Whether all frames were read.
             expect: What the head must be, or None.
         """
         head = self.head
-        if refs is not None and complete:
+        if not complete:
+            self._found.skip("refs, and the head that was asked for: frames of the log were lost")
+            return
+        wanted = self._expected_refs()
+        if refs is not None and refs != wanted and read_again() != wanted:
             self._check_refs(refs)
-        elif not complete:
-            self._found.skip("refs: frames of the log were lost")
         actual = None if head is None else head.oid
         if expect is not None and actual != expect:
             self._found.add(
@@ -287,11 +292,12 @@ class HistoryCheck:
                 actual=actual,
             )
 
-    def _check_refs(self, refs: Mapping[str, ObjectId | BadRef]) -> None:
+    def _expected_refs(self) -> dict[str, ObjectId]:
         head = self.head
-        expected = {} if head is None else expected_refs(head.oid, head.generation)
-        if refs == expected:
-            return
+        return {} if head is None else expected_refs(head.oid, head.generation)
+
+    def _check_refs(self, refs: Mapping[str, ObjectId | BadRef]) -> None:
+        expected = self._expected_refs()
         for name, state in classify(refs, expected, self._earlier()).items():
             if state == "current":
                 continue

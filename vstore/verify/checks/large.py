@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from blake3 import blake3
 
 from vstore.errors import IntegrityError, StorageError
@@ -10,14 +12,25 @@ from vstore.verify.checks.container import large_path
 from vstore.verify.report import FindingCollector
 from vstore.verify.source import PackageSource
 
-__all__ = ["check_large"]
+__all__ = ["MAX_READ_BYTES", "check_large"]
 
-_CHUNK = 1 << 18
+_CHUNK: Final = 1 << 18
+#: A reader's limit, not one of the format: larger objects are not read, and so not verified.
+MAX_READ_BYTES: Final = 4 << 30
 
 
 def check_large(source: PackageSource, entry: LargeEntry, found: FindingCollector) -> bool:
     """Check a large object's file in full; whether it holds what its id says."""
     path = large_path(entry)
+    if max(entry.length, entry.stored_length) > MAX_READ_BYTES:
+        found.add(
+            "VS-OBJ-009",
+            f"{entry.length} bytes, stored as {entry.stored_length}, are more than "
+            f"{MAX_READ_BYTES}",
+            object=entry.oid,
+            file=path,
+        )
+        return False
     try:
         stored, length = blake3(), 0
         with source.open(path) as stream:
