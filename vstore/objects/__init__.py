@@ -6,6 +6,7 @@
 ``canonical``             the same for documents, which have a type
 ``document``              the base of every document type, and their registry
 ``text``                  text that may not be UTF-8
+``display``               untrusted text made safe to show
 ``tree``                  folders
 ``memory``                objects in memory, and the protocols of a source and a sink
 ``merkle``                RFC 6962 tree hashes and proofs
