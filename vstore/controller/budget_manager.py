@@ -378,11 +378,11 @@ class BudgetManager:
         with repository.begin() as transaction:
             artifacts: dict[str, ObjectId] = {}
             if policy is not None:
-                artifacts["budget_policy"] = transaction.put(policy.encoded)
+                artifacts["budget_policy"] = transaction.put_sealed(policy)
             done = plan_all(ledger, package.revision, wanted, projection.facts(transaction))
             fresh = [one for one in done if not isinstance(one, Outcome)]
             for _, entry in fresh:
-                artifacts["budget_ledger"] = transaction.put(entry.encoded)
+                artifacts["budget_ledger"] = transaction.put_sealed(entry)
             repository.publish(
                 transaction,
                 package,
@@ -390,7 +390,7 @@ class BudgetManager:
                 artifacts=artifacts,
             )
         for planned, entry in fresh:
-            projection.take_entry(entry, planned)
+            ledger.commit(planned, entry.id)
         return [
             load(package.objects, one.entry, LedgerEntry).document
             if isinstance(one, Outcome)

@@ -24,6 +24,7 @@ from vstore.evidence.payload import tool_payload
 from vstore.evidence.state import Operation
 from vstore.objects.canonical import decode, encode, to_value
 from vstore.objects.difference import first_difference
+from vstore.objects.document import Document
 from vstore.objects.ids import Digest, ObjectId
 from vstore.objects.plain_json import encode_value
 from vstore.objects.sealed import Sealed, seal
@@ -243,8 +244,8 @@ class EvidenceStore:
         )
         check_limits(self._limits, planned, {"request": batch.request.size, "reply": split.size})
         with repository.begin() as transaction:
-            for encoded in _objects(batch, split, planned):
-                transaction.put(encoded)
+            for document in _objects(batch, split, planned):
+                transaction.put_sealed(document)
             head = repository.publish(
                 transaction,
                 package,
@@ -356,14 +357,16 @@ def _drafts(batch: _Batch, reply: ObjectId) -> list[Draft]:
     ]
 
 
-def _objects(batch: _Batch, split: Sealed[ReplyEnvelope], planned: Publication) -> Sequence[bytes]:
+def _objects(
+    batch: _Batch, split: Sealed[ReplyEnvelope], planned: Publication
+) -> Sequence[Sealed[Document]]:
     """Everything that a publication adds, in the order of its making."""
     return [
-        batch.request.encoded,
-        split.encoded,
-        *(one.encoded for one in batch.contents if one is not None),
-        *(one.encoded for one in planned.records),
-        planned.index.encoded,
+        batch.request,
+        split,
+        *(one for one in batch.contents if one is not None),
+        *planned.records,
+        planned.index,
     ]
 
 

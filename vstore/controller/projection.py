@@ -10,12 +10,11 @@ import threading
 from typing import Final
 from weakref import WeakKeyDictionary
 
-from vstore.budget.commands import command_of
 from vstore.budget.documents import BudgetPolicy, LedgerEntry
 from vstore.budget.facts import RecordFacts
-from vstore.budget.ledger import Planned, plan
+from vstore.budget.replay import adopt
 from vstore.budget.state import LedgerState
-from vstore.errors import IntegrityError, NotFoundError, VStoreError
+from vstore.errors import IntegrityError, NotFoundError
 from vstore.evidence.documents import EvidenceIndex, EvidenceRecord, IndexedRecord, ToolOrigin
 from vstore.evidence.state import EvidenceState
 from vstore.objects.ids import ObjectId
@@ -118,21 +117,6 @@ class Projection:
         self._follow_evidence(package)
         self._follow_ledger(package)
 
-    def take_index(
-        self, index: Sealed[EvidenceIndex], records: list[Sealed[EvidenceRecord]]
-    ) -> None:
-        """Fold in one index and its records as they are stored.
-
-        Raises:
-            IntegrityError: They don't continue this state.
-        """
-        self.evidence.adopt(index, records)
-        self.records.extend(index.document.records)
-
-    def take_entry(self, entry: Sealed[LedgerEntry], planned: Planned) -> None:
-        """Fold in one ledger entry."""
-        self.ledger.commit(planned, entry.id)
-
     def facts(self, objects: ObjectSource) -> PackageFacts:
         """What the ledger's rules may ask, with objects read from here."""
         return PackageFacts(self.evidence, objects)
@@ -149,7 +133,8 @@ class Projection:
             oid = index.document.parent
         for index in reversed(pending):
             records = [load(objects, one.object, EvidenceRecord) for one in index.document.records]
-            self.take_index(index, records)
+            self.evidence.adopt(index, records)
+            self.records.extend(index.document.records)
 
     def _follow_ledger(self, package: PinnedPackage) -> None:
         objects = package.objects
@@ -161,9 +146,8 @@ class Projection:
             entry = load(objects, oid, LedgerEntry)
             pending.append(entry)
             oid = entry.document.parent
-        facts = self.facts(objects)
         for entry in reversed(pending):
-            self.take_entry(entry, _plan_stored(self.ledger, entry, facts))
+            adopt(self.ledger, entry, lambda policy: objects.document(policy, BudgetPolicy))
 
 
 _PROJECTIONS: Final[WeakKeyDictionary[Repository, Projection]] = WeakKeyDictionary()
@@ -177,27 +161,6 @@ def projection_of(repository: Repository, package: PinnedPackage) -> Projection:
         if found is None:
             found = _PROJECTIONS[repository] = Projection(package.case_id, package.package_id)
         return found
-
-
-def _plan_stored(ledger: LedgerState, entry: Sealed[LedgerEntry], facts: PackageFacts) -> Planned:
-    """What a stored entry did; its command is planned again on the state before it."""
-    document = entry.document
-    try:
-        planned = plan(ledger, document.analysis_revision, command_of(document.event), facts)
-    except VStoreError as error:
-        raise _refused(document) from error
-    if not isinstance(planned, Planned) or planned.event != document.event:
-        raise _refused(document)
-    return planned
-
-
-def _refused(entry: LedgerEntry) -> IntegrityError:
-    return IntegrityError(
-        f"ledger entry {entry.sequence} records what the rules refuse",
-        kind="bad_ledger",
-        hint="vstore verify says what is wrong",
-        sequence=entry.sequence,
-    )
 
 
 def _not_continued(what: str) -> IntegrityError:

@@ -13,13 +13,14 @@ from vstore.objects.memory import ObjectSource
 __all__ = ["Sealed", "load", "seal"]
 
 D = TypeVar("D", bound=Document)
+D_co = TypeVar("D_co", bound=Document, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Sealed(Generic[D]):
+class Sealed(Generic[D_co]):
     """A document, its canonical bytes, and the id that follows from them."""
 
-    document: D
+    document: D_co
     encoded: bytes
     id: ObjectId
 

@@ -15,6 +15,7 @@ from vstore.objects.ids import ObjectId, object_id
 from vstore.objects.large import LARGE_BYTES, StoredLarge, measure, open_large
 from vstore.objects.large_writer import write_large
 from vstore.objects.layout import TMP, large_path
+from vstore.objects.sealed import Sealed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -90,6 +91,14 @@ class Transaction:
         encoded = encode(document)
         decode(encoded, type(document))
         return self._put(encoded, _DOCUMENT)
+
+    def put_sealed(self, sealed: Sealed[Document]) -> ObjectId:
+        """Add a document that its maker has checked and encoded already.
+
+        Raises:
+            StorageError: As :meth:`put`.
+        """
+        return self._put(sealed.encoded, _DOCUMENT)
 
     def put_stream(self, stream: BinaryIO, *, max_bytes: int) -> tuple[ObjectId, int]:
         """Add a blob of any size without holding it in memory; returns id and size.
