@@ -57,6 +57,8 @@ __all__ = [
     "ObjectEntry",
     "ObjectKind",
     "ObjectState",
+    "assemble_frame",
+    "compress",
     "encode_frame",
     "parse_header",
     "parse_trailer",
@@ -138,7 +140,40 @@ def encode_frame(
         or len(large) > (MAX_LARGE_ENTRIES)
     ):
         raise ValueError("more than one frame may hold")
-    payload = _compress(b"".join(parts)) if position else b""
+    return assemble_frame(
+        salt=salt,
+        offset=offset,
+        sequence=sequence,
+        parent=parent,
+        generation=generation,
+        counts=(len(parts), len(large)),
+        table=table,
+        payload=compress(b"".join(parts)) if position else b"",
+        raw_length=position,
+    )
+
+
+def assemble_frame(
+    *,
+    salt: bytes,
+    offset: int,
+    sequence: int,
+    parent: bytes,
+    generation: bytes,
+    counts: tuple[int, int],
+    table: bytes | bytearray,
+    payload: bytes,
+    raw_length: int,
+) -> bytes:
+    """The bytes of a frame whose table and compressed payload are there already.
+
+    Args:
+        salt, offset, sequence, parent, generation: As for :func:`encode_frame`.
+        counts: How many objects, and how many large ones, the table has.
+        table: The entries of both.
+        payload: One zstd frame, or nothing.
+        raw_length: What it becomes, in bytes.
+    """
     header_length = HEADER_FIXED + len(table) + 32
     header = _FIXED.pack(
         FRAME_MAGIC,
@@ -149,10 +184,9 @@ def encode_frame(
         sequence,
         parent,
         generation,
-        len(parts),
-        len(large),
+        *counts,
         len(payload),
-        position,
+        raw_length,
     )
     header += table
     body = b"".join((header, blake3(header).digest(), payload))
@@ -262,7 +296,8 @@ def _bad_payload(summary: FrameSummary) -> IntegrityError:
     )
 
 
-def _compress(content: bytes) -> bytes:
+def compress(content: bytes) -> bytes:
+    """One zstd frame of this content, which states its size."""
     if _contexts.compressor is None:
         from zstandard import ZstdCompressor
 

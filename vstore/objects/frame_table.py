@@ -167,6 +167,16 @@ class FrameSummary:
         return ids
 
     @property
+    def raw_table(self) -> bytes:
+        """The entries of all objects and large objects as they are stored."""
+        return self._table
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """How many objects, and how many large ones, the table has."""
+        return self._object_count, self._large_count
+
+    @property
     def object_count(self) -> int:
         """How many objects the table names, large ones included."""
         return self._object_count + self._large_count

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
@@ -21,14 +21,24 @@ from vstore.objects.ids import ObjectId
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = ["LARGE_BYTES", "StoredLarge", "measure", "open_large", "read_chunks"]
+__all__ = [
+    "LARGE_BYTES",
+    "PIECE",
+    "StoredLarge",
+    "checked_stream",
+    "measure",
+    "missing_large",
+    "open_large",
+    "read_chunks",
+    "unpack_chunks",
+]
 
 #: Objects with more bytes than this get files of their own.
 LARGE_BYTES: Final = 1024 * 1024
 
 _CHUNK: Final = 1 << 18
 #: zstd may grow what it is fed 20,000-fold; small pieces bound what one of them can become.
-_PIECE: Final = 1 << 11
+PIECE: Final = 1 << 11
 _MAX_WINDOW: Final = 1 << 23
 
 
@@ -53,40 +63,57 @@ def read_chunks(path: Path, *, length: int | None, stored_length: int | None) ->
         IntegrityError: Absent, not exactly one zstd frame, or of other sizes.
         StorageError: The file can't be read.
     """
-    import zstandard
+    return unpack_chunks(_pieces_of(path), _name(path), length=length, stored_length=stored_length)
 
-    window = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).decompressobj()
-    produced = consumed = 0
+
+def _pieces_of(path: Path) -> Iterator[bytes]:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
         with open(fd, "rb", buffering=_CHUNK) as file:  # noqa: PTH123
-            while piece := file.read(_PIECE):
-                consumed += len(piece)
-                if window.eof or (stored_length is not None and consumed > stored_length):
-                    raise _damaged(path)
-                content = window.decompress(piece)
-                produced += len(content)
-                if window.unused_data or (length is not None and produced > length):
-                    raise _damaged(path)
-                if content:
-                    yield content
+            while piece := file.read(PIECE):
+                yield piece
     except FileNotFoundError:
-        raise IntegrityError(
-            "a large object has no file", kind="missing_large_object", file=_name(path)
-        ) from None
+        raise missing_large(_name(path)) from None
     except OSError as error:
         raise StorageError(
             f"can't read a large object: {os.strerror(error.errno or errno.EIO)}",
             kind="unreadable",
         ) from error
+
+
+def unpack_chunks(
+    pieces: Iterable[bytes], name: str, *, length: int | None, stored_length: int | None
+) -> Iterator[bytes]:
+    """The bytes of a stored object, wherever it is stored; as :func:`read_chunks`.
+
+    Args:
+        pieces: The stored bytes, at most ``PIECE`` at a time.
+        name: The file's name within the package.
+        length, stored_length: As there.
+    """
+    import zstandard
+
+    window = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).decompressobj()
+    produced = consumed = 0
+    try:
+        for piece in pieces:
+            consumed += len(piece)
+            if window.eof or (stored_length is not None and consumed > stored_length):
+                raise _damaged(name)
+            content = window.decompress(piece)
+            produced += len(content)
+            if window.unused_data or (length is not None and produced > length):
+                raise _damaged(name)
+            if content:
+                yield content
     except zstandard.ZstdError as error:
-        raise _damaged(path) from error
+        raise _damaged(name) from error
     if (
         not window.eof
         or (length is not None and produced != length)
         or (stored_length is not None and consumed != stored_length)
     ):
-        raise _damaged(path)
+        raise _damaged(name)
 
 
 def measure(path: Path) -> StoredLarge | None:
@@ -119,14 +146,24 @@ def open_large(path: Path, oid: ObjectId, *, length: int, stored_length: int) ->
     are not those of ``oid``.
     """
     chunks = read_chunks(path, length=length, stored_length=stored_length)
-    return io.BufferedReader(_LargeStream(chunks, path, oid), _CHUNK)
+    return checked_stream(chunks, oid, _name(path))
+
+
+def checked_stream(chunks: Iterator[bytes], oid: ObjectId, name: str) -> BinaryIO:
+    """A stream over the chunks of an object, its digest checked when the end is reached."""
+    return io.BufferedReader(_LargeStream(chunks, name, oid), _CHUNK)
+
+
+def missing_large(name: str) -> IntegrityError:
+    """The error that says that a large object's file is absent."""
+    return IntegrityError("a large object has no file", kind="missing_large_object", file=name)
 
 
 class _LargeStream(io.RawIOBase):
-    def __init__(self, chunks: Iterator[bytes], path: Path, oid: ObjectId) -> None:
+    def __init__(self, chunks: Iterator[bytes], name: str, oid: ObjectId) -> None:
         super().__init__()
         self._chunks = chunks
-        self._path = path
+        self._name = name
         self._oid = oid
         self._hasher = blake3()
         self._rest = memoryview(b"")
@@ -142,7 +179,7 @@ class _LargeStream(io.RawIOBase):
             if chunk is None:
                 self._ended = True
                 if self._hasher.digest() != self._oid.to_bytes():
-                    raise _damaged(self._path)
+                    raise _damaged(self._name)
             else:
                 self._hasher.update(chunk)
                 self._rest = memoryview(chunk)
@@ -156,7 +193,7 @@ def _name(path: Path) -> str:
     return f"objects/large/{path.parent.name}/{path.name}"
 
 
-def _damaged(path: Path) -> IntegrityError:
+def _damaged(name: str) -> IntegrityError:
     return IntegrityError(
-        "the file of a large object is damaged", kind="bad_large_object", file=_name(path)
+        "the file of a large object is damaged", kind="bad_large_object", file=name
     )

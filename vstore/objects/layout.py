@@ -32,13 +32,16 @@ __all__ = [
     "LARGE",
     "LOCKS",
     "LOG",
+    "MAX_FORMAT_BYTES",
     "MAX_SEGMENTS",
     "PACKS",
     "REFS",
     "TMP",
     "StoreFormat",
     "encode_format",
+    "large_name",
     "large_path",
+    "parse_format",
     "read_file",
     "read_format",
     "segment_name",
@@ -60,7 +63,8 @@ DIGEST: Final = "blake3"
 KNOWN_FEATURES: Final[frozenset[str]] = frozenset()
 MAX_SEGMENTS: Final = 99_999_999
 
-_MAX_FORMAT_BYTES: Final = 4096
+#: Bytes of a ``VSTORE`` file at the most.
+MAX_FORMAT_BYTES: Final = 4096
 _SEGMENT_NAME: Final = re.compile(r"[0-9]{8}\.vlog")
 
 
@@ -91,16 +95,26 @@ def read_format(root: Path) -> StoreFormat:
         IntegrityError: The file is damaged.
         StorageError: It can't be read.
     """
-    raw = read_file(root / FORMAT_FILE, _MAX_FORMAT_BYTES)
+    raw = read_file(root / FORMAT_FILE, MAX_FORMAT_BYTES)
     if raw is None:
         raise NotFoundError(
             "not an evidence package: the folder has no VSTORE file",
             kind="not_a_package",
             hint="name the folder of a package, or create one with vstore init",
         )
+    return parse_format(raw)
+
+
+def parse_format(raw: bytes) -> StoreFormat:
+    """Check the bytes of a ``VSTORE`` file.
+
+    Raises:
+        UnsupportedError: Another format, digest, or a required feature that is not known.
+        IntegrityError: The file is damaged.
+    """
     try:
         # The number first: another format may have other members.
-        claimed = decode_value(raw, max_bytes=_MAX_FORMAT_BYTES, canonical=False)
+        claimed = decode_value(raw, max_bytes=MAX_FORMAT_BYTES, canonical=False)
         version = claimed.get("format") if isinstance(claimed, dict) else None
         if type(version) is int and version != FORMAT:
             raise UnsupportedError(
@@ -110,7 +124,7 @@ def read_format(root: Path) -> StoreFormat:
             )
         if not raw.endswith(b"\n"):
             raise InvalidError("no line end", kind="invalid_document")
-        found = decode(raw[:-1], StoreFormat, max_bytes=_MAX_FORMAT_BYTES)
+        found = decode(raw[:-1], StoreFormat, max_bytes=MAX_FORMAT_BYTES)
     except UnsupportedError:
         raise
     except VStoreError as error:
@@ -140,10 +154,15 @@ def segment_number(name: str) -> int | None:
     return int(name[:8]) or None
 
 
-def large_path(root: Path, oid: ObjectId) -> Path:
-    """Where an object with a file of its own is kept."""
+def large_name(oid: ObjectId) -> str:
+    """Where in a package an object with a file of its own is kept."""
     digits = oid.hex
-    return root / LARGE / digits[:2] / digits[2:]
+    return f"{LARGE}/{digits[:2]}/{digits[2:]}"
+
+
+def large_path(root: Path, oid: ObjectId) -> Path:
+    """Where on disk an object with a file of its own is kept."""
+    return root / large_name(oid)
 
 
 def read_file(path: Path, max_bytes: int) -> bytes | None:

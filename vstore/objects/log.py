@@ -20,7 +20,13 @@ from vstore.objects.frame import NO_GENERATION, FrameSummary
 from vstore.objects.frame_walk import FrameWalk
 from vstore.objects.layout import segment_name
 from vstore.objects.segment import SEGMENT_HEADER_BYTES, SegmentHeader, parse_segment_header
-from vstore.objects.segment_files import SegmentFiles, digest_of_range, file_size, pread
+from vstore.objects.segment_files import (
+    SegmentFiles,
+    Window,
+    digest_of_range,
+    file_size,
+    pread,
+)
 
 __all__ = ["Damage", "LogReader", "Tail", "digest_of_range", "file_size", "pread"]
 
@@ -65,6 +71,7 @@ class LogReader:
 
     Args:
         folder: ``objects/log`` of a package; an absent one is an empty log.
+        files: Its segments where they are no files of that folder.
 
     Raises:
         IntegrityError: No end can be found: a segment is missing or its header is damaged.
@@ -72,9 +79,9 @@ class LogReader:
         StorageError: A file can't be read.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, files: SegmentFiles | None = None) -> None:
         self.folder = folder
-        self.files = SegmentFiles(folder)
+        self.files = SegmentFiles(folder) if files is None else files
         self._frames = FrameWalk(self.files)
         self.tail = _EMPTY
         #: Number and path of the segment that would come next.
@@ -89,7 +96,7 @@ class LogReader:
         """Close all files."""
         self.files.close()
 
-    def fd(self, number: int) -> int:
+    def fd(self, number: int) -> int | Window:
         """A descriptor of a segment; errors as :meth:`SegmentFiles.fd`."""
         return self.files.fd(number)
 
@@ -236,9 +243,13 @@ class LogReader:
 
     # ---- frames
 
-    def scan(self) -> Iterator[FrameSummary | Damage]:
-        """All frames in order, each checked in full, and all damage between them."""
-        sequence, head = 0, NO_GENERATION
+    def scan(self, head: bytes = NO_GENERATION) -> Iterator[FrameSummary | Damage]:
+        """All frames in order, each checked in full, and all damage between them.
+
+        Args:
+            head: The head generation before the first frame, 32 bytes, zeros for none.
+        """
+        sequence = 0
         for number in range(1, self.tail.segment + 1):
             try:
                 header = self.header(number)

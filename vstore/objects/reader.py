@@ -23,11 +23,11 @@ from vstore.objects.frame import (
     read_payload,
 )
 from vstore.objects.ids import ObjectId
-from vstore.objects.index_cache import IndexCache, encode_index, load_index
-from vstore.objects.large import open_large
-from vstore.objects.layout import LOG, StoreFormat, large_path, read_format
-from vstore.objects.log import Damage, LogReader, Tail
-from vstore.objects.refs import BadRef, read_refs
+from vstore.objects.index_cache import IndexCache, encode_index
+from vstore.objects.layout import StoreFormat
+from vstore.objects.log import Damage, Tail
+from vstore.objects.refs import BadRef
+from vstore.objects.store_files import FolderFiles, StoreFiles
 
 __all__ = ["ObjectReader"]
 
@@ -59,11 +59,12 @@ class ObjectReader:
     threads may share one.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, files: StoreFiles | None = None) -> None:
         """Open a package for reading.
 
         Args:
-            root: The package's folder.
+            root: The package's folder, or the file that it is in.
+            files: Reads what is in it; by default what is in that folder.
 
         Raises:
             NotFoundError: The folder is no package.
@@ -72,8 +73,9 @@ class ObjectReader:
             StorageError: Something can't be read.
         """
         self.root = root
-        self.format: StoreFormat = read_format(root)
-        self.log = LogReader(root / LOG)
+        self.files: StoreFiles = FolderFiles(root) if files is None else files
+        self.format: StoreFormat = self.files.format()
+        self.log = self.files.log()
         #: Held while the index or the frames in memory change.
         self._mutex = threading.RLock()
         self._index: dict[bytes, int] = {}
@@ -89,6 +91,7 @@ class ObjectReader:
     def close(self) -> None:
         """Close all files."""
         self.log.close()
+        self.files.close()
 
     # ---- the log
 
@@ -110,7 +113,7 @@ class ObjectReader:
 
     def refs(self) -> dict[str, ObjectId | BadRef]:
         """What the ref files say, raw, by name."""
-        return read_refs(self.root)
+        return self.files.refs()
 
     def scan(self) -> Iterator[FrameSummary | Damage]:
         """All frames in order, each checked in full, and the damage between them."""
@@ -260,12 +263,7 @@ class ObjectReader:
             return self._place(oid.to_bytes()) is not None
 
     def _open_large(self, entry: LargeEntry) -> BinaryIO:
-        return open_large(
-            large_path(self.root, entry.oid),
-            entry.oid,
-            length=entry.length,
-            stored_length=entry.stored_length,
-        )
+        return self.files.open_large(entry)
 
     def _find(self, raw: bytes, oid: ObjectId) -> tuple[_Frame, ObjectEntry | LargeEntry]:
         with self._mutex:
@@ -330,7 +328,7 @@ class ObjectReader:
             self._generations.add(summary.raw_generation)
 
     def _begin_index(self) -> None:
-        self._base = load_index(self.root, self.log)
+        self._base = self.files.index(self.log)
         self._walk = self.log.backwards()
         self._indexed_to = self.log.tail
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from blake3 import blake3
 
@@ -14,18 +14,31 @@ from vstore.objects.damage import Damage, missing_segment
 from vstore.objects.layout import segment_name, segment_number
 from vstore.objects.segment import SEGMENT_HEADER_BYTES, SegmentHeader, parse_segment_header
 
-__all__ = ["SegmentFiles", "digest_of_range", "file_size", "pread"]
+__all__ = ["SegmentFiles", "Window", "digest_of_range", "file_size", "pread"]
 
 _STEP: Final = 1 << 20
 _MAX_OPEN: Final = 32
 
 
-def pread(fd: int, length: int, offset: int) -> bytes:
+class Window(NamedTuple):
+    """A part of an open file, read as if it were a file of its own."""
+
+    fd: int
+    #: Where it begins, in bytes.
+    start: int
+    size: int
+
+
+def pread(fd: int | Window, length: int, offset: int) -> bytes:
     """Read ``length`` bytes, fewer only at the end of the file.
 
     Raises:
         StorageError: The system failed.
     """
+    if isinstance(fd, Window):
+        length = max(0, min(length, fd.size - offset))
+        offset += fd.start
+        fd = fd.fd
     try:
         chunk = os.pread(fd, length, offset)
         if len(chunk) == length or not chunk:
@@ -45,15 +58,17 @@ def pread(fd: int, length: int, offset: int) -> bytes:
         ) from error
 
 
-def file_size(fd: int) -> int:
+def file_size(fd: int | Window) -> int:
     """The size of an open file in bytes."""
+    if isinstance(fd, Window):
+        return fd.size
     try:
         return os.fstat(fd).st_size
     except OSError as error:  # pragma: no cover
         raise StorageError("can't read the log", kind="unreadable") from error
 
 
-def digest_of_range(fd: int, start: int, end: int) -> bytes:
+def digest_of_range(fd: int | Window, start: int, end: int) -> bytes:
     """BLAKE3 of the bytes of a file from ``start`` to ``end``."""
     hasher = blake3()
     while start < end:
@@ -88,7 +103,7 @@ class SegmentFiles:
         if fd is not None:
             os.close(fd)
 
-    def fd(self, number: int) -> int:
+    def fd(self, number: int) -> int | Window:
         """A descriptor of a segment file for reading; kept and closed here."""
         fd = self._fds.get(number)
         if fd is not None:
