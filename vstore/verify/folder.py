@@ -122,14 +122,16 @@ class FolderLog:
             if (one.segment, one.start) not in reported:
                 yield one
 
-    def payload(self, frame: FrameSummary, *, again: bool = False) -> bytes:
+    def payload(self, frame: FrameSummary) -> bytes:
         """See :meth:`LogSource.payload`."""
-        if again:
-            found, stored = self._reader.read(frame.segment, frame.offset)
-            return read_payload(found, stored)
         start = frame.offset + frame.header_length
         stored = pread(self._reader.fd(frame.segment), frame.stored_length, start)
         return read_payload(frame, stored)
+
+    def payload_at(self, segment: int, offset: int) -> bytes:
+        """See :meth:`LogSource.payload_at`."""
+        found, stored = self._reader.read(segment, offset)
+        return read_payload(found, stored)
 
     def close(self) -> None:
         """See :meth:`LogSource.close`."""

@@ -7,6 +7,7 @@ is decoded once, when its frame comes, and forgotten with the frame (spec: verif
 from __future__ import annotations
 
 import time
+from array import array
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
@@ -142,7 +143,9 @@ class Replay:
         self._expect = expect
         self._recompute = router is not None
         self._log: LogSource | None = None
-        self._frames: list[FrameSummary] = []
+        #: Segment and offset of each frame, to find it again.
+        self._segments = array("L")
+        self._offsets = array("Q")
         self._large: dict[str, LargeEntry] = {}
         self._large_by_id: dict[ObjectId, LargeEntry] = {}
         #: Why what builds on earlier frames is not checked any more, or None.
@@ -217,8 +220,9 @@ class Replay:
         return True
 
     def _take(self, log: LogSource, frame: FrameSummary) -> None:
-        number = len(self._frames)
-        self._frames.append(frame)
+        number = len(self._segments)
+        self._segments.append(frame.segment)
+        self._offsets.append(frame.offset)
         try:
             payload = log.payload(frame)
             large = list(frame.large())
@@ -260,7 +264,11 @@ class Replay:
             or before.attachments != now.attachments
         ):
             self._area("inputs", step, self.inputs)
-        if before is None or before.artifacts != now.artifacts:
+        if (
+            before is None
+            or before.artifacts != now.artifacts
+            or before.analysis_revision != now.analysis_revision
+        ):
             self._area("evidence", step, self.evidence)
             self._area("the ledger", step, self.ledger)
             if step.changed("hypotheses") is not None:
@@ -315,7 +323,7 @@ class Replay:
 
     def _payload_of(self, number: int) -> bytes:
         assert self._log is not None
-        return self._log.payload(self._frames[number], again=True)
+        return self._log.payload_at(self._segments[number], self._offsets[number])
 
     def _open_large(self, oid: ObjectId) -> BinaryIO:
         return self._source.open_large(self._large_by_id[oid])

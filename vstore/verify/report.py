@@ -12,6 +12,7 @@ from vstore.verify.findings import Finding, Severity
 from vstore.verify.rules import RULES
 
 __all__ = [
+    "EXIT_FAULT",
     "EXIT_FAULTY",
     "EXIT_UNVERIFIED",
     "EXIT_VERIFIED",
@@ -22,9 +23,10 @@ __all__ = [
 
 EXIT_VERIFIED: Final = 0
 EXIT_FAULTY: Final = 1
-#: Something kept the verifier from judging; 2 (usage) and 4 (a fault of vstore) are the
-#: command line's.
+#: Something kept the verifier from judging; 2 (usage) is the command line's.
 EXIT_UNVERIFIED: Final = 3
+#: vstore itself failed, so nothing that it says of the package can be relied on.
+EXIT_FAULT: Final = 4
 
 #: Findings listed at the most; the others are only counted.
 MAX_LISTED: Final = 1_000
@@ -60,6 +62,8 @@ class Report:
         not_checked: What was not checked and why, one sentence each.
         counts: What was read.
         seconds: How long it took.
+        bundle: Whether the package is one file rather than a folder.
+        fault: Whether vstore itself failed on the way.
     """
 
     path: str
@@ -73,10 +77,16 @@ class Report:
     not_checked: tuple[str, ...]
     counts: Counts
     seconds: float
+    bundle: bool = False
+    fault: bool = False
 
     @property
     def exit_code(self) -> int:
-        """1 with an error, else 3 where something could not be judged, else 0."""
+        """4 after a fault of vstore, else 1 with an error, else 3 where something could not
+        be judged, else 0.
+        """
+        if self.fault:
+            return EXIT_FAULT
         if self.by_severity["error"]:
             return EXIT_FAULTY
         return EXIT_UNVERIFIED if self.incomplete else EXIT_VERIFIED
@@ -84,11 +94,9 @@ class Report:
     @property
     def verdict(self) -> str:
         """``verified``, ``faulty`` or ``not verified``."""
-        return {
-            EXIT_VERIFIED: "verified",
-            EXIT_FAULTY: "faulty",
-            EXIT_UNVERIFIED: "not verified",
-        }[self.exit_code]
+        return {EXIT_VERIFIED: "verified", EXIT_FAULTY: "faulty"}.get(
+            self.exit_code, "not verified"
+        )
 
     def codes(self) -> set[str]:
         """The codes of the listed findings."""

@@ -53,17 +53,21 @@ class LogSource(Protocol):
         """
         ...
 
-    def payload(self, frame: FrameSummary, *, again: bool = False) -> bytes:
-        """The uncompressed objects of a frame.
-
-        Args:
-            frame: As :meth:`frames` gave it.
-            again: It was not given just now: check its digests anew.
+    def payload(self, frame: FrameSummary) -> bytes:
+        """The uncompressed objects of the frame that :meth:`frames` gave last.
 
         Raises:
             IntegrityError: Table or compressed bytes contradict the header.
             UnsupportedError: Features that this version doesn't know.
             StorageError: The file can't be read.
+        """
+        ...
+
+    def payload_at(self, segment: int, offset: int) -> bytes:
+        """The uncompressed objects of an earlier frame, its digests checked anew.
+
+        Raises:
+            As :meth:`payload`.
         """
         ...
 

@@ -249,6 +249,7 @@ def test_an_edit_without_new_ids_is_found_by_digest(
     assert "VS-OBJ-001" in faults(report)
 
 
+@pytest.mark.parametrize("kind", [0, 1])
 @pytest.mark.parametrize(
     ("change", "code"),
     [
@@ -257,22 +258,25 @@ def test_an_edit_without_new_ids_is_found_by_digest(
         (lambda content: content.replace(b'"count":', b'"count":6,"count":'), "VS-OBJ-002"),
         (lambda content: content.replace(b'"count":', b'"number":'), "VS-OBJ-003"),
         (lambda content: content.replace(b"index-v1", b"index-v9"), "VS-OBJ-004"),
-        (lambda content: b"[" * 100_000, "VS-OBJ-007"),
-        (lambda content: b"\xff" + content, "VS-OBJ-007"),
+        # No document at all: as a blob that is the reference's fault, else its own.
+        (lambda content: b"[" * 100_000, "VS-OBJ-007 VS-OBJ-003"),
+        (lambda content: b"\xff" + content, "VS-OBJ-007 VS-OBJ-003"),
         (lambda content: b'{"schema":"tree-v1","entries":[]}', "VS-OBJ-002"),
         (lambda content: b'{"entries":[],"schema":"tree-v1"}', "VS-OBJ-007"),
     ],
 )
 def test_documents_that_are_not_what_they_should_be(
-    original: Path, tmp_path: Path, change: Callable[[bytes], bytes], code: str
+    original: Path, tmp_path: Path, change: Callable[[bytes], bytes], code: str, kind: int
 ) -> None:
     editor = PackageEditor(original)
     target = editor.find(INDEX, -1)
     target.content = change(target.content)
     target.edited = True
+    target.kind = kind
     editor.rechain()
     report = verify_package(editor.save(tmp_path / "forged"))
-    assert code in faults(report)
+    codes = code.split()
+    assert codes[kind if len(codes) > 1 else 0] in faults(report)
     assert report.exit_code in (1, 3)
     assert "VS-VER-001" not in faults(report)
 
@@ -308,10 +312,14 @@ def test_a_chunk_of_rows_that_is_absent_is_reported_once(original: Path, tmp_pat
 
 
 def test_documents_larger_than_any_that_is_read(
-    original: Path, monkeypatch: pytest.MonkeyPatch
+    original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    editor = PackageEditor(original)
+    for one in editor.objects(INDEX):
+        one.kind = 0
+    package = editor.save(tmp_path / "package")
     monkeypatch.setattr("vstore.verify.checks.objects.MAX_DOCUMENT_BYTES", 500)
-    report = verify_package(original)
+    report = verify_package(package)
     assert report.exit_code == 3
     assert "VS-OBJ-009" in faults(report)
 

@@ -90,6 +90,7 @@ class LedgerCheck:
                     break
         if self.suspended is None:
             self._check_policy(step)
+            self._check_ended(step)
 
     def suspend(self, why: str) -> None:
         """Check nothing of the ledger any more."""
@@ -112,6 +113,22 @@ class LedgerCheck:
                 pointer="/events",
                 expected=", ".join(sorted(done)),
                 actual=", ".join(sorted(said)),
+                affects=(step.name,),
+            )
+
+    def _check_ended(self, step: Step) -> None:
+        """A new analysis revision ends the accounts of the one before in its publication."""
+        state, revision = self.state, step.generation.analysis_revision
+        assert state is not None
+        started = step.parent is not None and revision > step.parent.analysis_revision
+        if started and state.revision and not state.closed:
+            self._found.add(
+                "VS-HIS-009",
+                f"{step.name} starts revision {revision}, and its ledger ends no account",
+                object=step.oid,
+                pointer="/artifacts/budget_ledger",
+                expected="reopen",
+                actual="no reopen",
                 affects=(step.name,),
             )
 
@@ -263,7 +280,10 @@ class LedgerCheck:
         )
         if stated is not None and document is None:
             return
-        expected = [] if document is None else [one.id for one in document.hypotheses]
+        # Those of an earlier revision are none of this one's.
+        revision = step.generation.analysis_revision
+        current = document is not None and document.analysis_revision == revision
+        expected = [one.id for one in document.hypotheses] if document and current else []
         actual = [grant.hypothesis_id for grant in event.grants]
         if sorted(expected) != sorted(actual):
             self._found.add(
