@@ -6,7 +6,6 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from vstore.objects.canonical import encode_value
 from vstore.objects.display import visible
 from vstore.verify.findings import Finding, Hint
 from vstore.verify.report import Report
@@ -104,9 +103,14 @@ def finding_value(finding: Finding) -> dict[str, Any]:
 
 
 def json_bytes(reports: Sequence[Report]) -> bytes:
-    """Reports as one line of JSON: the report itself where there is one, else a list."""
+    """Reports as one line of ASCII JSON: the report itself where there is one, else a list."""
+    import json
+
     values = [report_value(one) for one in reports]
-    return encode_value(values[0] if len(values) == 1 else values) + b"\n"
+    text = json.dumps(
+        values[0] if len(values) == 1 else values, sort_keys=True, separators=(",", ":")
+    )
+    return text.encode("ascii") + b"\n"
 
 
 def _finding_lines(finding: Finding, width: int) -> list[Line]:

@@ -148,6 +148,8 @@ def test_json() -> None:
         "object", "offset", "pointer", "severity", "slug",
     }  # fmt: skip
     assert json.loads(json_bytes([report(found), report(found)])) == [one, one]
+    assert json.loads(json_bytes([report(found, "Übung")]))["path"] == "Übung"
+    assert json_bytes([report(found, "Übung")]).isascii()
 
 
 @given(st.text(st.characters()), st.text(st.characters()))
