@@ -80,6 +80,10 @@ def _advance(source: State, target: State, *needs: str) -> Rule:
 
 
 _LEDGER: Final = ("artifacts.budget_ledger",)
+_INVESTIGATING: Final[tuple[State, ...]] = ("INVESTIGATING_HYPOTHESES",)
+_CALLS: Final = ("artifacts.investigation_log",)
+# A step changes the brief, and with it how its hypothesis stands.
+_STEP: Final = ("artifacts.investigation_log", "artifacts.working_brief", "artifacts.hypotheses")
 # The hypotheses stay: they say of which revision they are.
 _REOPENING: Final = ("inputs", "artifacts.budget_ledger")
 
@@ -110,6 +114,11 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("budget.fail", ACTIVE, changes=_LEDGER),
     Rule("evidence.tool_results", ACTIVE, changes=("artifacts.evidence_index",)),
     Rule("evidence.feedback", ACTIVE, changes=("artifacts.evidence_index",)),
+    # Replies of a model: opening a call, its reply accepted or refused, one from elsewhere.
+    Rule("investigation.open", _INVESTIGATING, needs=("hypotheses",), changes=_CALLS),
+    Rule("investigation.reply", _INVESTIGATING, changes=_STEP),
+    Rule("investigation.rejected", _INVESTIGATING, changes=_CALLS),
+    Rule("investigation.import", _INVESTIGATING, needs=("hypotheses",), changes=_STEP),
     Rule("block", ("INTERPRETING",), "BLOCKED", ("PROVIDER_UNAVAILABLE", "OPERATOR_HOLD")),
     Rule("block", ACTIVE, "BLOCKED", _HELD),
     Rule("resume", ("BLOCKED",), "RESUME", _HELD),
