@@ -213,7 +213,11 @@ class CaseMachine(RuleBasedStateMachine):
                     transaction,
                     repository.pinned(),
                     events=[repository.event("budget.initialise")],
-                    artifacts={"budget_ledger": transaction.put(b"%d" % model.number)},
+                    artifacts={
+                        "budget_ledger": transaction.put(
+                            b'{"analysis_revision":1,"sequence":%d}' % model.number
+                        )
+                    },
                 )
 
         def apply() -> None:

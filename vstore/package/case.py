@@ -13,6 +13,7 @@ from typing import Literal
 
 from vstore.errors import ConflictError, InvalidError, StateError
 from vstore.objects.memory import ObjectSink
+from vstore.objects.plain_json import decode_value
 from vstore.package.documents import Hypotheses, Hypothesis, SnapshotDescriptor, State
 from vstore.package.hypotheses import read_hypotheses
 from vstore.package.inputs import InputFile, add_inputs
@@ -273,7 +274,7 @@ def _check_ready(base: PinnedPackage, rule: Rule) -> None:
     missing = []
     if "hypotheses" in rule.needs and base.hypotheses() is None:
         missing.append("hypotheses")
-    if "budget" in rule.needs and base.artifact("budget_ledger") is None:
+    if "budget" in rule.needs and not _has_accounts(base):
         missing.append("budget init")
     if missing:
         raise StateError(
@@ -287,3 +288,16 @@ def _check_ready(base: PinnedPackage, rule: Rule) -> None:
             event=rule.event,
             needs=list(rule.needs),
         )
+
+
+def _has_accounts(base: PinnedPackage) -> bool:
+    """Whether the ledger goes on in this analysis revision.
+
+    The ledger's rules belong to a higher layer; what is asked here is only the revision of
+    its last entry. The entry of a reopening bears the revision that it ends.
+    """
+    oid = base.artifact("budget_ledger")
+    if oid is None:
+        return False
+    entry = decode_value(base.objects.get(oid))
+    return isinstance(entry, dict) and entry.get("analysis_revision") == base.revision

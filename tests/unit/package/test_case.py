@@ -49,7 +49,7 @@ def advance_to(case: Case, state: str) -> PinnedPackage:
                     transaction,
                     repository.pinned(),
                     events=[repository.event("budget.initialise")],
-                    artifacts={"budget_ledger": transaction.put(b"ledger")},
+                    artifacts={"budget_ledger": transaction.put(b'{"analysis_revision":1}')},
                 )
         case.advance()
     return case.package
