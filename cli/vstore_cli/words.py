@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vstore.evidence.documents import SoughtTest
 from vstore.objects.text import RawText, Text
 from vstore.tools.items import CutLine, LineText
 from vstore.tools.request import (
@@ -90,11 +91,13 @@ def condition_text(condition: Condition) -> str:
     return f"{column} {_SIGNS.get(condition.op, condition.op)} {shown}"
 
 
-def asked(arguments: Arguments, *, brief: bool = False) -> str:
+def asked(arguments: Arguments | SoughtTest, *, brief: bool = False) -> str:
     """A question in one line: the operation, whom it asks, and what.
 
     ``brief`` leaves the snapshot's name and the operation's kind out: a line of the log.
     """
+    if isinstance(arguments, SoughtTest):
+        return f"test {safe(' '.join(arguments.question.split()))}"
     operation = operation_of(arguments)
     if isinstance(arguments, SourceList | SourceRead | SourceSearch):
         whom, what = arguments.source, _source_words(arguments)

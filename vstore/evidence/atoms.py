@@ -3,9 +3,11 @@
     atom = blake3(canonical {schema: "atom-v1", kind, scope, coverage, item})
 
 ``scope`` is the object id of the snapshot's content, ``coverage`` is ``complete`` or
-``partial``, ``item`` the ungrouped item. Names, origins and statements of a snapshot, ids
-of requests, actions and operations, patterns, limits and grouping stay outside, so pinning
-equal content again under another name mints nothing (spec: evidence, "Novelty").
+``partial``, ``item`` the ungrouped item. For observations of a test, ``scope`` is the object
+``{environment, executor}`` and ``coverage`` is ``complete``. Names, origins and statements
+of a snapshot, ids of requests, actions and operations, patterns, limits and grouping stay
+outside, so pinning equal content again under another name mints nothing (spec: evidence,
+"Novelty").
 
 What the items of one content share is encoded once: members are written in sorted order
 (``coverage``, ``item``, ``kind``, ``schema``, ``scope``), so everything around an item is a
@@ -21,7 +23,7 @@ from typing import Final
 import msgspec
 from blake3 import blake3
 
-from vstore.errors import InvalidError, UnsupportedError
+from vstore.errors import InvalidError
 from vstore.evidence.documents import EvidenceContent
 from vstore.objects.canonical import encode
 from vstore.objects.ids import Digest
@@ -56,18 +58,22 @@ def atoms(content: EvidenceContent) -> list[Digest]:
 
     Raises:
         InvalidError: No scope or no coverage, or a row whose values don't match its columns.
-        UnsupportedError: A kind whose atoms this version doesn't know.
     """
+    coverage, scope = _around(content)
+    before = b'{"coverage":"%b","item":' % coverage
+    after = b',"kind":"%b","schema":"atom-v1","scope":%b}' % (content.kind.encode(), scope)
+    return [blake3(before + item + after).hexdigest() for item in _encoded_items(content)]
+
+
+def _around(content: EvidenceContent) -> tuple[bytes, bytes]:
+    """The coverage of every item of a content, and its scope as canonical JSON."""
     if content.kind == "test_observations":
-        raise UnsupportedError("observations of tests are not evidence yet", kind="not_yet")
+        if content.tested is None:
+            raise InvalidError("observations without a test", kind="invalid_content")
+        return b"complete", encode(content.tested)
     if content.scope is None or content.coverage is None:
         raise InvalidError("a content without scope or coverage", kind="invalid_content")
-    before = b'{"coverage":"%b","item":' % content.coverage.kind.encode()
-    after = b',"kind":"%b","schema":"atom-v1","scope":"%b"}' % (
-        content.kind.encode(),
-        content.scope.content.encode(),
-    )
-    return [blake3(before + item + after).hexdigest() for item in _encoded_items(content)]
+    return content.coverage.kind.encode(), b'"%b"' % content.scope.content.encode()
 
 
 def _encoded_items(content: EvidenceContent) -> Iterator[bytes]:
@@ -99,6 +105,8 @@ def _encoded_items(content: EvidenceContent) -> Iterator[bytes]:
             )
     for schema in content.tables or ():
         yield encode(schema)
+    for observation in content.observations or ():
+        yield encode(observation)
 
 
 def _encode_text(text: object) -> bytes:

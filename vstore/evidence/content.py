@@ -19,6 +19,7 @@ from vstore.evidence.documents import (
     FileLines,
     NumberedLine,
     PlacedRow,
+    SoughtTest,
     TableRows,
     TestObservation,
     member_of,
@@ -71,6 +72,7 @@ def normalise(result: ToolResult) -> tuple[EvidenceContent, list[int] | None]:
             kind=kind,
             scope=result.scope,
             coverage=result.coverage,
+            tested=None,
             truncated=result.truncated,
             sought=result.sought,
             lines=_group_lines(arranged) if member == "lines" else None,
@@ -233,8 +235,8 @@ def _restore_result(stored: EnvelopeResult, content: EvidenceContent | None) -> 
         if any(at >= len(found) for at in stored.order) or len(set(stored.order)) != len(found):
             raise _malformed("an order that doesn't fit its content")
         found = [found[at] for at in stored.order]
-    member = member_of(content.kind)
-    if member == "observations":
+    member, sought = member_of(content.kind), content.sought
+    if member == "observations" or isinstance(sought, SoughtTest):
         raise _malformed("observations of a test in a tool's reply")
     members: dict[str, Any] = {member: found}
     return ToolResult(
@@ -248,7 +250,7 @@ def _restore_result(stored: EnvelopeResult, content: EvidenceContent | None) -> 
         coverage=content.coverage,
         page=stored.page,
         truncated=stored.truncated,
-        sought=content.sought,
+        sought=sought,
         **members,
     )
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from vstore.errors import InvalidError
-from vstore.evidence.documents import EvidenceContent, member_of
+from vstore.evidence.documents import EvidenceContent, SoughtTest, member_of
 from vstore.evidence.ordering import (
     check_line,
     check_location,
@@ -21,18 +21,19 @@ from vstore.evidence.ordering import (
     table_key,
 )
 from vstore.objects.text import text_to_bytes
-from vstore.tools.request import operation_of
+from vstore.tools.request import Arguments, operation_of
 from vstore.tools.values import check_value
 
 __all__ = ["check_content"]
 
 _MEMBERS: Final = ("lines", "files", "rows", "tables", "observations")
+_TESTING: Final = "testing.request"
 _OPERATIONS: Final[dict[str, tuple[str, ...]]] = {
     "source_lines": ("source.search", "source.read"),
     "source_files": ("source.list",),
     "database_rows": ("database.rows",),
     "database_schema": ("database.schema",),
-    "test_observations": (),
+    "test_observations": (_TESTING,),
 }
 
 
@@ -50,9 +51,11 @@ def check_content(content: EvidenceContent) -> None:
     snapshot = content.kind != "test_observations"
     if (content.scope is not None) != snapshot or (content.coverage is not None) != snapshot:
         raise _abnormal("contents of snapshots, and only they, have scope and coverage")
-    if snapshot and (content.sought is None) == (not getattr(content, member)):
+    if (content.tested is None) != snapshot:
+        raise _abnormal("observations of a test, and only they, say what was tested")
+    if (content.sought is None) == (not getattr(content, member)):
         raise _abnormal("the normalised question stands where, and only where, nothing is found")
-    if content.sought is not None and operation_of(content.sought) not in _OPERATIONS[content.kind]:
+    if content.sought is not None and _operation(content.sought) not in _OPERATIONS[content.kind]:
         raise _abnormal("the normalised question is of another kind")
     _check_lines(content)
     _check_files(content)
@@ -60,7 +63,7 @@ def check_content(content: EvidenceContent) -> None:
     for table in content.tables or ():
         check_schema(table)
     _check_sorted(map(table_key, content.tables or ()))
-    _check_sorted(map(observation_key, content.observations or ()))
+    _check_observations(content)
 
 
 def _check_lines(content: EvidenceContent) -> None:
@@ -94,6 +97,22 @@ def _check_rows(content: EvidenceContent) -> None:
             for value in row.values:
                 if value is not None and type(value) is not int:
                     check_value(value)
+
+
+def _check_observations(content: EvidenceContent) -> None:
+    if content.truncated is not None and content.tested is not None:
+        raise _abnormal("nothing is left out of what a tester observed")
+    _check_sorted(map(observation_key, content.observations or ()))
+    for observation in content.observations or ():
+        _check_sorted(observation.attachments)
+    if content.tested is not None:
+        _check_sorted(fact.name for fact in content.tested.environment)
+    if isinstance(content.sought, SoughtTest):
+        _check_sorted(content.sought.observations)
+
+
+def _operation(sought: Arguments | SoughtTest) -> str:
+    return _TESTING if isinstance(sought, SoughtTest) else operation_of(sought)
 
 
 def _check_sorted(keys: Iterable[Any]) -> None:

@@ -40,8 +40,11 @@ __all__ = [
     "PlacedRow",
     "RecordId",
     "RecordTree",
+    "SoughtTest",
     "TableRows",
+    "TestFact",
     "TestObservation",
+    "TestScope",
     "ToolOrigin",
     "member_of",
 ]
@@ -100,19 +103,49 @@ class TestObservation(Part, frozen=True, kw_only=True):
     attachments: Annotated[list[ObjectId], Derived]
 
 
+class TestFact(Part, frozen=True, kw_only=True):
+    """One fact about where a test ran."""
+
+    __test__ = False
+
+    name: Annotated[str, Derived]
+    value: Annotated[str, Derived]
+
+
+class TestScope(Part, frozen=True, kw_only=True):
+    """What observations of a test are about, without any id."""
+
+    __test__ = False
+
+    executor: Annotated[Literal["human", "automated"], Derived]
+    #: As observed, sorted by name; each name once.
+    environment: list[TestFact]
+
+
+class SoughtTest(Part, tag="testing.request", tag_field="operation", frozen=True, kw_only=True):
+    """What a tester was asked who could not test."""
+
+    question: Annotated[str, Derived]
+    steps: Annotated[list[str], Derived]
+    #: The texts of what was to be observed, sorted, each once.
+    observations: Annotated[list[str], Derived]
+
+
 @document
 class EvidenceContent(Document, tag="evidence-content-v1", frozen=True, kw_only=True):
     """What was observed, apart from how it was asked; items sorted, grouped, no repeats.
 
-    Exactly the member of its ``kind`` holds items; the others are null.
+    Exactly the member of its ``kind`` holds items; the others are null. Contents of
+    snapshots have ``scope`` and ``coverage``, those of tests have ``tested`` instead.
     """
 
     kind: Annotated[ContentKind, Derived]
     scope: Scope | None
     coverage: Coverage | None
+    tested: TestScope | None
     truncated: Truncation | None
     #: The normalised question, only in a content without items.
-    sought: Arguments | None
+    sought: Arguments | SoughtTest | None
     lines: list[FileLines] | None
     files: list[FileEntry] | None
     rows: list[TableRows] | None

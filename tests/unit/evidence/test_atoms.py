@@ -7,9 +7,10 @@ import pytest
 import rfc8785
 from blake3 import blake3
 
-from vstore.errors import InvalidError, UnsupportedError
+from vstore.errors import InvalidError
 from vstore.evidence.atoms import atoms
 from vstore.evidence.content import items, normalise
+from vstore.evidence.documents import TestFact, TestObservation, TestScope
 from vstore.objects.ids import ObjectId, object_id
 from vstore.objects.text import RawText
 from vstore.testing.evidence_samples import (
@@ -135,11 +136,49 @@ def test_a_content_without_scope_or_coverage_has_no_atoms(missing):
         atoms(change(lines_content(("a", 1, "x")).document, **{missing: None}))
 
 
-def test_observations_are_not_supported_yet():
-    content = lines_content(("a", 1, "x")).document
-    with pytest.raises(UnsupportedError) as caught:
-        atoms(change(content, kind="test_observations", lines=None, observations=[]))
-    assert caught.value.kind == "not_yet"
+def observed(*observations, environment=(("os", "Debian"),), executor="human"):
+    return change(
+        lines_content(("a", 1, "x")).document,
+        kind="test_observations",
+        scope=None,
+        coverage=None,
+        lines=None,
+        tested=TestScope(
+            executor=executor,
+            environment=[TestFact(name=name, value=value) for name, value in environment],
+        ),
+        observations=[
+            TestObservation(asked=asked, observed=text, attachments=list(attachments))
+            for asked, text, attachments in observations
+        ],
+    )
+
+
+def test_the_atom_of_an_observation_is_this_very_value():
+    log = object_id(b"log")
+    expected = (
+        '{"coverage":"complete","item":{"asked":"Which?","attachments":["' + log + '"],'
+        '"observed":"none"},"kind":"test_observations","schema":"atom-v1","scope":'
+        '{"environment":[{"name":"os","value":"Debian"}],"executor":"human"}}'
+    )
+    assert atoms(observed(("Which?", "none", [log]))) == [blake3(expected.encode()).hexdigest()]
+
+
+def test_another_executor_or_environment_makes_other_atoms():
+    one = ("Which?", "none", [])
+    found = [
+        *atoms(observed(one)),
+        *atoms(observed(one, executor="automated")),
+        *atoms(observed(one, environment=[("os", "Fedora")])),
+        *atoms(observed(one, environment=[])),
+    ]
+    assert len(set(found)) == 4
+    assert atoms(observed()) == []
+
+
+def test_observations_without_a_test_have_no_atoms():
+    with pytest.raises(InvalidError):
+        atoms(change(observed(), tested=None))
 
 
 def test_a_row_without_as_many_values_as_columns_is_refused():

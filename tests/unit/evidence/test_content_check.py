@@ -6,11 +6,18 @@ import pytest
 from vstore.errors import InvalidError
 from vstore.evidence.content import normalise
 from vstore.evidence.content_check import check_content
-from vstore.evidence.documents import EvidenceContent, TestObservation
+from vstore.evidence.documents import (
+    EvidenceContent,
+    SoughtTest,
+    TestFact,
+    TestObservation,
+    TestScope,
+)
 from vstore.objects.ids import digest_of, object_id
 from vstore.objects.text import RawText
 from vstore.testing.evidence_samples import file_item, line, ok_result, row, table
 from vstore.tools.items import Column, CutLine, ForeignKey, IndexInfo, SourceFile, TableSchema
+from vstore.tools.reply import Truncation
 from vstore.tools.request import SourceList, SourceSearch
 from vstore.tools.values import Blob, RawTextValue, Real
 
@@ -26,6 +33,10 @@ OBSERVED = EvidenceContent(
     kind="test_observations",
     scope=None,
     coverage=None,
+    tested=TestScope(
+        executor="human",
+        environment=[TestFact(name="os", value="Debian"), TestFact(name="release", value="3.35")],
+    ),
     truncated=None,
     sought=None,
     lines=None,
@@ -40,7 +51,14 @@ OBSERVED = EvidenceContent(
 )
 
 
-@pytest.mark.parametrize("good", [LINES, FILES, ROWS, TABLES, EMPTY, OBSERVED])
+UNABLE = change(
+    OBSERVED,
+    sought=SoughtTest(question="q", steps=["b", "a"], observations=["a", "b"]),
+    observations=[],
+)
+
+
+@pytest.mark.parametrize("good", [LINES, FILES, ROWS, TABLES, EMPTY, OBSERVED, UNABLE])
 def test_normal_contents_pass(good):
     check_content(good)
 
@@ -104,6 +122,42 @@ def test_edges_that_are_normal_pass(good):
         ("invalid_content", change(EMPTY, sought=None)),
         ("invalid_content", change(EMPTY, sought=SourceList(source="a"))),
         ("invalid_content", change(OBSERVED, sought=SourceList(source="a"))),
+        ("invalid_content", change(OBSERVED, tested=None)),
+        ("invalid_content", change(LINES, tested=OBSERVED.tested)),
+        ("invalid_content", change(OBSERVED, sought=UNABLE.sought)),
+        ("invalid_content", change(UNABLE, sought=None)),
+        ("invalid_content", change(EMPTY, sought=UNABLE.sought)),
+        ("invalid_content", change(UNABLE, sought=EMPTY.sought)),
+        (
+            "invalid_content",
+            change(UNABLE, sought=change(UNABLE.sought, observations=["b", "a"])),
+        ),
+        (
+            "invalid_content",
+            change(
+                OBSERVED,
+                tested=change(OBSERVED.tested, environment=OBSERVED.tested.environment[::-1]),
+            ),
+        ),
+        (
+            "invalid_content",
+            change(
+                OBSERVED,
+                observations=[
+                    change(
+                        OBSERVED.observations[0],
+                        attachments=sorted([object_id(b""), object_id(b"x")], reverse=True),
+                    )
+                ],
+            ),
+        ),
+        (
+            "invalid_content",
+            change(
+                OBSERVED,
+                truncated=Truncation(limit="limit", value=1, total=1, skipped_files=0),
+            ),
+        ),
         ("invalid_content", change(LINES, lines=LINES.lines[::-1])),
         ("invalid_content", change(LINES, lines=LINES.lines[:1] * 2)),
         ("invalid_content", change(LINES, lines=[change(LINES.lines[0], lines=[])])),
