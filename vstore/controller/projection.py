@@ -7,6 +7,7 @@ the log, and nothing is believed because a projection says so.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Final
 from weakref import WeakKeyDictionary
 
@@ -17,14 +18,17 @@ from vstore.budget.state import LedgerState
 from vstore.errors import IntegrityError, NotFoundError
 from vstore.evidence.documents import EvidenceIndex, EvidenceRecord, IndexedRecord, ToolOrigin
 from vstore.evidence.state import EvidenceState
+from vstore.handoff.documents import OPERATION_OF, AsyncTestFeedback, AsyncTestRequest
+from vstore.handoff.state import REQUEST, HandoffState
 from vstore.objects.ids import ObjectId
 from vstore.objects.memory import ObjectSource
 from vstore.objects.sealed import Sealed, load
+from vstore.package.documents import Generation
 from vstore.package.pinned import PinnedPackage
 from vstore.package.repository import Repository
 from vstore.tools.request import ToolRequest, operation_of
 
-__all__ = ["PackageFacts", "Projection", "projection_of"]
+__all__ = ["PackageFacts", "Projection", "follow_handoffs", "projection_of"]
 
 
 class PackageFacts:
@@ -33,11 +37,18 @@ class PackageFacts:
     Args:
         evidence: The case's evidence so far.
         objects: Where policies, records and requests are read; pending ones included.
+        handoffs: Gives the tests that the case handed out; asked only when needed.
     """
 
-    def __init__(self, evidence: EvidenceState, objects: ObjectSource) -> None:
+    def __init__(
+        self,
+        evidence: EvidenceState,
+        objects: ObjectSource,
+        handoffs: Callable[[], HandoffState],
+    ) -> None:
         self._evidence = evidence
         self._objects = objects
+        self._handoffs = handoffs
 
     def policy(self, policy: ObjectId, /) -> BudgetPolicy:
         """A stored policy; see :class:`vstore.budget.facts.Facts`."""
@@ -67,7 +78,8 @@ class PackageFacts:
             request = self._objects.document(origin.request, ToolRequest)
             name = operation_of(request.queries[origin.position].arguments)
         else:
-            raise NotFoundError("a record of this origin has no operation", kind="unknown_record")
+            feedback = self._objects.document(origin.feedback, AsyncTestFeedback)
+            name = OPERATION_OF[feedback.executor]
         return RecordFacts(
             record_id=document.id,
             analysis_revision=document.analysis_revision,
@@ -83,8 +95,7 @@ class PackageFacts:
 
     def submitted(self, revision: int, action_id: str, /) -> bool:
         """Whether a test request was submitted for an action."""
-        del revision, action_id
-        return False  # There is no way to submit one yet.
+        return self._handoffs().submitted(revision, action_id)
 
 
 class Projection:
@@ -102,6 +113,8 @@ class Projection:
         self.evidence = EvidenceState.empty(case_id, package_id)
         self.ledger = LedgerState.empty(case_id, package_id)
         self.records: list[IndexedRecord] = []
+        self._handoffs = HandoffState()
+        self._package: PinnedPackage | None = None
 
     def follow(self, package: PinnedPackage) -> None:
         """Fold in what was published since.
@@ -116,10 +129,27 @@ class Projection:
         """
         self._follow_evidence(package)
         self._follow_ledger(package)
+        self._package = package
 
     def facts(self, objects: ObjectSource) -> PackageFacts:
         """What the ledger's rules may ask, with objects read from here."""
-        return PackageFacts(self.evidence, objects)
+        return PackageFacts(self.evidence, objects, self.handoffs)
+
+    def handoffs(self) -> HandoffState:
+        """The tests that the case handed out, up to the generation followed last.
+
+        They are found in the generations themselves, so they are looked for only when
+        somebody asks, and not at all in a case that never handed one out.
+
+        Raises:
+            IntegrityError: The package no longer leads to what was folded before, or a test
+                was handed out or answered out of step.
+            NotFoundError, InvalidError, UnsupportedError: A document can't be read.
+        """
+        package = self._package
+        if package is not None:
+            follow_handoffs(self._handoffs, package)
+        return self._handoffs
 
     def _follow_evidence(self, package: PinnedPackage) -> None:
         objects = package.objects
@@ -148,6 +178,31 @@ class Projection:
             oid = entry.document.parent
         for entry in reversed(pending):
             adopt(self.ledger, entry, lambda policy: objects.document(policy, BudgetPolicy))
+
+
+def follow_handoffs(state: HandoffState, package: PinnedPackage) -> None:
+    """Fold in the tests of the generations since the one that was taken last.
+
+    Args:
+        state: The fold; changed in place.
+        package: The head.
+
+    Raises:
+        As :meth:`Projection.handoffs`.
+    """
+    objects = package.objects
+    pending: list[tuple[ObjectId, Generation]] = []
+    oid, generation = package.generation_id, package.generation
+    while oid != state.head and REQUEST in generation.artifacts:
+        pending.append((oid, generation))
+        if generation.parent is None:
+            break
+        oid = generation.parent
+        generation = objects.document(oid, Generation)
+    if state.head is not None and oid != state.head:
+        raise _not_continued("history of tests")
+    for oid, generation in reversed(pending):
+        state.take(oid, generation, lambda ref: objects.document(ref, AsyncTestRequest))
 
 
 _PROJECTIONS: Final[WeakKeyDictionary[Repository, Projection]] = WeakKeyDictionary()
