@@ -1,4 +1,4 @@
-"""What all tests share: the folder of fetched releases, and how their absence is told."""
+"""What all tests share: how random ones choose, and the folder of fetched releases."""
 
 from __future__ import annotations
 
@@ -7,8 +7,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from vstore.testing.releases import Unavailable
+
+# How long an example takes says nothing here: machines are noisy. In CI the examples are the
+# same each time, so that a red run is about the change; elsewhere they vary.
+settings.register_profile(
+    "vstore",
+    deadline=None,
+    derandomize=os.environ.get("CI") == "true",
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("vstore")
 
 _CACHE = Path(__file__).parents[1] / ".cache" / "releases"
 
