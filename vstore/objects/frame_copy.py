@@ -7,7 +7,7 @@ bytes are taken over as they are unless objects are left out.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Collection
 
 from vstore.objects.frame import FrameSummary, assemble_frame, compress
 from vstore.objects.frame_table import LARGE_ENTRY, OBJECT_ENTRY
@@ -50,7 +50,7 @@ def copy_frame(
 def reduce_frame(
     frame: FrameSummary,
     payload: bytes,
-    keep: Container[bytes],
+    keep: Collection[bytes],
     *,
     salt: bytes,
     offset: int,
@@ -63,18 +63,20 @@ def reduce_frame(
     Args:
         frame: The frame; its features are known and its table was checked.
         payload: Its uncompressed payload.
-        keep: The ids of the objects to keep, 32 bytes each.
+        keep: The ids of the objects to keep, 32 bytes each; each is kept once.
         salt, offset, sequence, parent: As for :func:`copy_frame`.
         publish: Whether it still publishes its generation; else it becomes a bulk frame.
     """
+    left = set(keep)
     table = bytearray()
     parts: list[bytes] = []
     small = large = position = 0
     objects, _ = frame.counts
     split = objects * OBJECT_ENTRY.size
     for raw, kind, state, begin, length in OBJECT_ENTRY.iter_unpack(frame.raw_table[:split]):
-        if raw not in keep:
+        if raw not in left:
             continue
+        left.discard(raw)
         table += OBJECT_ENTRY.pack(raw, kind, state, position, length)
         small += 1
         if state == 0:
@@ -82,7 +84,8 @@ def reduce_frame(
             position += length
     for at in range(split, len(frame.raw_table), LARGE_ENTRY.size):
         entry = frame.raw_table[at : at + LARGE_ENTRY.size]
-        if entry[:32] in keep:
+        if entry[:32] in left:
+            left.discard(entry[:32])
             table += entry
             large += 1
     return assemble_frame(

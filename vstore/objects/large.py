@@ -30,6 +30,7 @@ __all__ = [
     "missing_large",
     "open_large",
     "read_chunks",
+    "stored_pieces",
     "unpack_chunks",
 ]
 
@@ -63,10 +64,18 @@ def read_chunks(path: Path, *, length: int | None, stored_length: int | None) ->
         IntegrityError: Absent, not exactly one zstd frame, or of other sizes.
         StorageError: The file can't be read.
     """
-    return unpack_chunks(_pieces_of(path), _name(path), length=length, stored_length=stored_length)
+    return unpack_chunks(
+        stored_pieces(path), _name(path), length=length, stored_length=stored_length
+    )
 
 
-def _pieces_of(path: Path) -> Iterator[bytes]:
+def stored_pieces(path: Path) -> Iterator[bytes]:
+    """The bytes of a stored file, unchecked, at most ``PIECE`` at a time.
+
+    Raises:
+        IntegrityError: Absent.
+        StorageError: The file can't be read.
+    """
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
         with open(fd, "rb", buffering=_CHUNK) as file:  # noqa: PTH123

@@ -23,10 +23,12 @@ from vstore.objects.layout import REFS, read_file
 __all__ = [
     "GENERATION",
     "MAX_REFS",
+    "MAX_REF_BYTES",
     "BadRef",
     "RefState",
     "check_ref_name",
     "classify",
+    "decode_ref",
     "encode_ref",
     "read_refs",
     "ref_path",
@@ -38,7 +40,8 @@ GENERATION: Final = "generation"
 MAX_REFS: Final = 1000
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_.]{0,63}")
-_REF_BYTES: Final = len(PREFIX) + 64 + 1
+#: Bytes of a ref file at the most.
+MAX_REF_BYTES: Final = len(PREFIX) + 64 + 1
 _VALID: Final = re.compile(rb"b3:[0-9a-f]{64}\n")
 _START: Final = re.compile(rb"b|b3|b3:[0-9a-f]{0,64}")
 
@@ -86,12 +89,12 @@ def decode_ref(raw: bytes) -> ObjectId | BadRef:
         return ObjectId.parse(raw[:-1].decode("ascii"))
     if not raw:
         return BadRef("empty")
-    if len(raw) > _REF_BYTES:
+    if len(raw) > MAX_REF_BYTES:
         return BadRef("malformed")
     start = raw.rstrip(b"\0")
     if not start:
         return BadRef("zeros")
-    if len(start) < _REF_BYTES and _START.fullmatch(start) is not None:
+    if len(start) < MAX_REF_BYTES and _START.fullmatch(start) is not None:
         return BadRef("cut", start.decode("ascii"))
     return BadRef("malformed")
 
@@ -107,7 +110,7 @@ def read_refs(root: Path) -> dict[str, ObjectId | BadRef]:
         raise StorageError(f"more than {MAX_REFS} refs", kind="too_many_refs")
     found: dict[str, ObjectId | BadRef] = {}
     for name in names:
-        raw = read_file(root / REFS / name, _REF_BYTES)
+        raw = read_file(root / REFS / name, MAX_REF_BYTES)
         if raw is not None:
             found[name] = decode_ref(raw)
     return found

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from vstore.objects.frame import LargeEntry
 from vstore.objects.ids import ObjectId
 from vstore.objects.index_cache import IndexCache, load_index
-from vstore.objects.large import open_large
+from vstore.objects.large import open_large, stored_pieces
 from vstore.objects.layout import LOG, StoreFormat, large_path, read_format
 from vstore.objects.log import LogReader
 from vstore.objects.refs import BadRef, read_refs
@@ -36,6 +37,15 @@ class StoreFiles(Protocol):
 
     def open_large(self, entry: LargeEntry) -> BinaryIO:
         """A stream over a large object; as :func:`vstore.objects.large.open_large`."""
+        ...
+
+    def stored_pieces(self, entry: LargeEntry) -> Iterator[bytes]:
+        """The compressed bytes of a large object as they are stored, unchecked.
+
+        Raises:
+            IntegrityError: There are none (``missing_large_object``).
+            StorageError: They can't be read.
+        """
         ...
 
     def index(self, log: LogReader) -> IndexCache | None:
@@ -79,6 +89,10 @@ class FolderFiles:
             length=entry.length,
             stored_length=entry.stored_length,
         )
+
+    def stored_pieces(self, entry: LargeEntry) -> Iterator[bytes]:
+        """See :meth:`StoreFiles.stored_pieces`."""
+        return stored_pieces(large_path(self._root, entry.oid))
 
     def index(self, log: LogReader) -> IndexCache | None:
         """See :meth:`StoreFiles.index`."""

@@ -16,6 +16,7 @@ from vstore.objects.ids import ObjectId
 from vstore.objects.layout import FORMAT_FILE
 from vstore.objects.reader import ObjectReader
 from vstore.package import naming, refs_policy, unclaimed
+from vstore.package.bundle_file import is_bundle
 from vstore.package.documents import Generation
 from vstore.package.pinned import PinnedPackage
 from vstore.package.refs_policy import RefStatus
@@ -31,7 +32,7 @@ def is_package(path: Path) -> bool:
 
 
 def discover(start: Path) -> Path:
-    """The package that a path is in: the folder itself or the nearest one above it.
+    """The package that a path is in: a bundle, the folder itself or the nearest one above it.
 
     Args:
         start: A file or folder, which need not exist.
@@ -40,6 +41,8 @@ def discover(start: Path) -> Path:
         NotFoundError: Neither it nor any folder above it is a package.
     """
     where = start.absolute()
+    if is_bundle(where):
+        return where
     for folder in (where, *where.parents):
         if is_package(folder):
             return folder
@@ -63,18 +66,28 @@ class PackageReader:
 
     @classmethod
     def open(cls, path: Path) -> PackageReader:
-        """Open the package in a folder, or in the nearest one above it.
+        """Open the package in a bundle, in a folder, or in the nearest one above it.
 
         Raises:
             NotFoundError: No package there.
             StorageError, IntegrityError, UnsupportedError: It can't be read.
         """
-        return cls(ObjectReader(discover(path)))
+        found = discover(path)
+        if found.is_file():
+            from vstore.package.bundle_reader import open_bundle
+
+            return cls(open_bundle(found))
+        return cls(ObjectReader(found))
 
     @property
     def root(self) -> Path:
-        """The package's folder."""
+        """The package's folder, or the bundle that it is in."""
         return self.objects.root
+
+    @property
+    def sealed(self) -> bool:
+        """Whether the package is in a bundle, which nobody writes to."""
+        return self.objects.files.sealed
 
     def head_id(self) -> ObjectId | None:
         """The id of the head generation: the last one in the log; None before the first."""
@@ -210,7 +223,7 @@ class PackageReader:
         Raises:
             StorageError: The folder can't be read.
         """
-        return unclaimed.find(self, taken_in=taken_in)
+        return [] if self.sealed else unclaimed.find(self, taken_in=taken_in)
 
     def refresh(self) -> bool:
         """Look for publications of others since; returns whether there were any."""

@@ -1,0 +1,212 @@
+"""What goes into a bundle: the objects, the frames that carry them, the log they make.
+
+Two passes over the package's log. The first reads and checks everything and finds what the
+head leads to; the second writes the frames again, in the bundle's own log: whole frames are
+taken over with their compressed bytes, others are made anew without what nothing leads to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from vstore.errors import IntegrityError, LimitExceeded
+from vstore.objects.decoding import DocumentDecoder
+from vstore.objects.frame import FrameSummary, LargeEntry, read_payload
+from vstore.objects.frame_copy import copy_frame, reduce_frame
+from vstore.objects.frame_table import NO_GENERATION
+from vstore.objects.ids import ObjectId, object_id
+from vstore.objects.plain_json import MAX_DOCUMENT_BYTES
+from vstore.objects.reader import ObjectReader
+from vstore.objects.segment import SegmentHeader, encode_segment_header
+from vstore.package.bundle_log import SEGMENT_BYTES, segment_salt
+from vstore.package.reachable import References
+
+__all__ = ["BundlePlan", "LogBuilder", "plan_bundle"]
+
+
+@dataclass(slots=True)
+class BundlePlan:
+    """What a bundle will hold.
+
+    Args:
+        head: The generation that it leads to.
+        since: The generation that it continues, None for a full bundle.
+        wanted: The ids of its objects, 32 bytes each.
+        frames: The frames that have any of them, in order.
+        large: Its large objects, sorted by where they are kept.
+        raw_bytes: Uncompressed bytes of all its objects.
+    """
+
+    head: ObjectId
+    since: ObjectId | None
+    wanted: set[bytes]
+    frames: list[FrameSummary]
+    large: list[LargeEntry] = field(default_factory=list)
+    raw_bytes: int = 0
+
+
+def plan_bundle(
+    objects: ObjectReader, head: ObjectId, since: ObjectId | None, decoder: DocumentDecoder
+) -> BundlePlan:
+    """Read a package in full and find what goes into a bundle of it.
+
+    Args:
+        objects: The package's objects.
+        head: Its head generation.
+        since: An earlier generation that whoever gets the bundle has, or None.
+        decoder: Knows every document type that the package may hold.
+
+    Raises:
+        IntegrityError: The package is damaged, or lacks something that is named.
+        UnsupportedError: It has features that this version doesn't know.
+        StorageError: It can't be read.
+    """
+    references = References(decoder, objects.get)
+    frames: list[FrameSummary] = []
+    large: dict[bytes, LargeEntry] = {}
+    for frame in objects.frames():
+        _survey(objects, frame, references, large)
+        frames.append(frame)
+    wanted = references.reachable([head])
+    if since is not None:
+        wanted -= references.reachable([since])
+    plan = BundlePlan(head, since, wanted, frames)
+    plan.large = sorted(
+        (entry for raw, entry in large.items() if raw in wanted and entry.state == "present"),
+        key=lambda entry: entry.oid,
+    )
+    plan.raw_bytes = sum(map(references.size, wanted))
+    return plan
+
+
+def _survey(
+    objects: ObjectReader,
+    frame: FrameSummary,
+    references: References,
+    large: dict[bytes, LargeEntry],
+) -> None:
+    _, stored = objects.log.read(frame.segment, frame.offset)
+    payload = read_payload(frame, stored)
+    for oid, kind, state, offset, length in frame.objects():
+        raw = oid.to_bytes()
+        if state != "present":
+            references.note_size(raw, length, withheld=True)
+            continue
+        content = payload[offset : offset + length]
+        if object_id(content) != oid:
+            raise IntegrityError(
+                f"the stored bytes of {oid} have another digest", kind="bad_object", object=oid
+            )
+        references.note(raw, content, is_document=kind == "document")
+    for entry in frame.large():
+        raw = entry.oid.to_bytes()
+        large.setdefault(raw, entry)
+        if entry.state == "present" and entry.kind == "document":
+            if entry.length > MAX_DOCUMENT_BYTES:
+                raise LimitExceeded(
+                    f"{entry.oid} is larger than any document that is read",
+                    limit="max_document_bytes",
+                    value=MAX_DOCUMENT_BYTES,
+                    asked=entry.length,
+                )
+            references.note(raw, objects.get(entry.oid), is_document=True)
+        else:
+            references.note_size(raw, entry.length, withheld=entry.state != "present")
+
+
+class LogBuilder:
+    """Lays out the log of a bundle.
+
+    Args:
+        objects: The package's objects.
+        plan: What goes in.
+    """
+
+    def __init__(self, objects: ObjectReader, plan: BundlePlan) -> None:
+        self._objects = objects
+        self._plan = plan
+        self._since = NO_GENERATION if plan.since is None else plan.since.to_bytes()
+        self._head = self._since
+        self._left = set(plan.wanted)
+        self._segment = bytearray()
+        self._salt = b""
+        self._number = 0
+        self._sequence = 0
+        self._previous = 0
+        #: Frames and generations so far.
+        self.frames = 0
+        self.generations = 0
+
+    def segments(self) -> Iterator[bytes]:
+        """The bytes of the segments, in order.
+
+        Raises:
+            IntegrityError, StorageError: The package changed or can't be read.
+        """
+        # What an incremental bundle needs of frames before the generation that it continues
+        # comes as objects alone: that generation doesn't lead there.
+        before = self._plan.since is not None
+        for frame in self._plan.frames:
+            ids = frame.raw_ids()
+            keep = [raw for raw in ids if raw in self._left]
+            publish = not before and frame.raw_generation != NO_GENERATION
+            if keep or publish:
+                yield from self._add(frame, set(keep), whole=len(keep) == len(ids), publish=publish)
+            if before and frame.generation == self._plan.since:
+                before = False
+        if self._segment:
+            yield bytes(self._segment)
+
+    def _add(
+        self, frame: FrameSummary, keep: set[bytes], *, whole: bool, publish: bool
+    ) -> Iterator[bytes]:
+        if len(self._segment) >= SEGMENT_BYTES:
+            yield bytes(self._segment)
+            self._previous = len(self._segment)
+            self._segment.clear()
+        if not self._segment:
+            self._begin_segment()
+        found, stored = self._objects.log.read(frame.segment, frame.offset)
+        self._sequence += 1
+        offset = len(self._segment)
+        bulk = found.raw_generation == NO_GENERATION
+        # An object twice in one table would be found in the bundle as a repetition.
+        if whole and (publish or bulk) and len(keep) == found.object_count:
+            self._segment += copy_frame(
+                found,
+                stored,
+                salt=self._salt,
+                offset=offset,
+                sequence=self._sequence,
+                parent=self._head,
+            )
+        else:
+            self._segment += reduce_frame(
+                found,
+                read_payload(found, stored),
+                keep,
+                salt=self._salt,
+                offset=offset,
+                sequence=self._sequence,
+                parent=self._head,
+                publish=publish,
+            )
+        self._left -= keep
+        self.frames += 1
+        if publish:
+            self._head = found.raw_generation
+            self.generations += 1
+
+    def _begin_segment(self) -> None:
+        self._number += 1
+        self._salt = segment_salt(self._number, self._plan.head.to_bytes(), self._since)
+        self._segment += encode_segment_header(
+            SegmentHeader(
+                number=self._number,
+                salt=self._salt,
+                first_sequence=self._sequence + 1,
+                head=self._head,
+                previous_valid=self._previous,
+            )
+        )
