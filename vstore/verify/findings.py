@@ -15,7 +15,16 @@ from vstore.objects.ids import ObjectId, digest_of
 __all__ = ["Area", "Finding", "Hint", "Rule", "Severity"]
 
 Severity = Literal["error", "warning", "note"]
-Area = Literal["container", "objects", "history", "inputs", "evidence", "ledger", "verifier"]
+Area = Literal[
+    "container",
+    "objects",
+    "history",
+    "inputs",
+    "evidence",
+    "ledger",
+    "investigation",
+    "verifier",
+]
 
 _SEPARATOR: Final = "\x1f"
 

@@ -29,6 +29,7 @@ from vstore.verify.checks.container import (
 from vstore.verify.checks.evidence import EvidenceCheck
 from vstore.verify.checks.history import HistoryCheck, Step, check_hypotheses
 from vstore.verify.checks.inputs import InputCheck
+from vstore.verify.checks.investigation import InvestigationCheck
 from vstore.verify.checks.large import check_large
 from vstore.verify.checks.ledger import LedgerCheck
 from vstore.verify.checks.objects import ObjectCheck
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from vstore.tools.router import Router
 
 T = TypeVar("T")
+AreaCheck = InputCheck | EvidenceCheck | LedgerCheck | InvestigationCheck
 
 __all__ = ["Replay", "verify_package", "verify_source"]
 
@@ -161,6 +163,7 @@ class Replay:
         self.ledger = LedgerCheck(self.objects, self.found)
         self.evidence = EvidenceCheck(self.objects, self.found, self.ledger, self.replies)
         self.ledger.attach(self.evidence)
+        self.investigation = InvestigationCheck(self.objects, self.found, self.evidence)
 
     def counts(self) -> Counts:
         """What was read."""
@@ -271,6 +274,7 @@ class Replay:
         ):
             self._area("evidence", step, self.evidence)
             self._area("the ledger", step, self.ledger)
+            self._area("the investigation", step, self.investigation)
             if step.changed("hypotheses") is not None:
                 self._guard("hypotheses", lambda: self._check_hypotheses(step))
 
@@ -280,7 +284,7 @@ class Replay:
         accounts = {} if state is None or not state.is_initialised(revision) else state.accounts
         check_hypotheses(step, self.objects, self.found, accounts)
 
-    def _area(self, name: str, step: Step, check: InputCheck | EvidenceCheck | LedgerCheck) -> None:
+    def _area(self, name: str, step: Step, check: AreaCheck) -> None:
         def run() -> bool:
             check.step(step)
             return True
@@ -300,7 +304,7 @@ class Replay:
     def _finish(self, refs: Mapping[str, ObjectId | BadRef] | None) -> None:
         complete = self._lost is None
         whole = complete and all(
-            check.suspended is None for check in (self.inputs, self.evidence, self.ledger)
+            check.suspended is None for check in (self.inputs, self.evidence, self.ledger, self.investigation)
         )
         self._guard("references", lambda: self.objects.finish(complete=complete, whole=whole))
         self._guard("evidence", self.evidence.finish)

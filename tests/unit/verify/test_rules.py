@@ -7,7 +7,7 @@ import pytest
 from vstore.verify.findings import Finding, Rule
 from vstore.verify.rules import RULES
 
-AREAS = {"CON", "OBJ", "HIS", "INP", "EVD", "LED", "VER"}
+AREAS = {"CON", "OBJ", "HIS", "INP", "EVD", "LED", "INV", "VER"}
 
 
 def test_codes_are_of_one_form_and_numbered_without_gaps() -> None:
@@ -26,12 +26,22 @@ def test_no_code_is_defined_twice() -> None:
         evidence,
         history,
         inputs,
+        investigation,
         ledger,
         objects,
         verifier,
     )
 
-    modules = (container, objects, history, inputs, evidence, ledger, verifier)
+    modules = (
+        container,
+        objects,
+        history,
+        inputs,
+        evidence,
+        ledger,
+        investigation,
+        verifier,
+    )
     assert sum(len(module.RULES) for module in modules) == len(RULES)
 
 

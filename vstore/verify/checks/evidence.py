@@ -146,6 +146,15 @@ class EvidenceCheck:
             return
         self._check_batch(step, batch)
 
+    def latest_record(self, revision: int, hypothesis_id: str) -> str | None:
+        """The id of a hypothesis' latest record of a revision, or None."""
+        for record_id, its_revision, its_hypothesis, *_ in reversed(self._facts.values()):
+            if its_revision != revision:
+                break
+            if its_hypothesis == hypothesis_id:
+                return record_id
+        return None
+
     def record_facts(self, record: ObjectId) -> RecordFacts:
         """What the ledger needs to know of a record.
 

@@ -23,7 +23,14 @@ __all__ = ["KNOWN_ARTIFACTS", "HistoryCheck", "Step", "check_hypotheses"]
 
 #: Artifacts whose meaning this version judges.
 KNOWN_ARTIFACTS: Final = frozenset(
-    {"evidence_index", "budget_ledger", "budget_policy", "hypotheses"}
+    {
+        "evidence_index",
+        "budget_ledger",
+        "budget_policy",
+        "hypotheses",
+        "investigation_log",
+        "working_brief",
+    }
 )
 _CODES: Final = {
     "artifact": "VS-HIS-020",

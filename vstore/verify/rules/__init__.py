@@ -7,6 +7,7 @@
 ``inputs``     VS-INP: trees, raw input, snapshots
 ``evidence``   VS-EVD: indices, records, contents, novelty, replies
 ``ledger``     VS-LED: events, figures, policies, bindings
+``investigation``  VS-INV: calls, frozen schemas, replies, briefs, audits
 ``verifier``   VS-VER: what kept the verifier from judging
 =============  =================================================================
 """
@@ -21,6 +22,7 @@ from vstore.verify.rules import (
     evidence,
     history,
     inputs,
+    investigation,
     ledger,
     objects,
     verifier,
@@ -30,6 +32,15 @@ __all__ = ["RULES"]
 
 RULES: Final[dict[str, Rule]] = {
     rule.code: rule
-    for module in (container, objects, history, inputs, evidence, ledger, verifier)
+    for module in (
+        container,
+        objects,
+        history,
+        inputs,
+        evidence,
+        ledger,
+        investigation,
+        verifier,
+    )
     for rule in module.RULES
 }
