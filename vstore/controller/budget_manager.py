@@ -93,7 +93,7 @@ class BudgetManager:
                 revision=ledger.revision,
                 policy=ledger.policy,
                 accounts=tuple(ledger.accounts.values()),
-                open_actions=tuple(ledger.open_actions()),
+                open_actions=projection.open_actions(),
                 granted=ledger.granted,
                 ledger_ref=ledger.head,
             )

@@ -81,8 +81,10 @@ class _Batch:
     """A request and the reply to it, as a caller gave them."""
 
     request: Sealed[ToolRequest]
-    #: The reply as plain JSON, whatever it holds.
-    reply: Any
+    #: The reply as it was given, whatever it holds.
+    reply: ToolReply | dict[str, Any]
+    #: Its canonical bytes; empty where it is not even well-formed.
+    encoded: bytes
     #: The reply split for storage; None where it is not even well-formed.
     envelope: Sealed[ReplyEnvelope] | None
     contents: list[Sealed[EvidenceContent] | None]
@@ -196,21 +198,25 @@ class EvidenceStore:
         request = batch.request.document
         _check_identity(package, request)
         _check_generation(package, request.generation, unknown_is_forged=False)
-        if isinstance(batch.reply, dict):
-            _check_generation(package, batch.reply.get("generation"), unknown_is_forged=True)
+        reply = batch.reply
+        if isinstance(reply, ToolReply | dict):
+            bound = reply.generation if isinstance(reply, ToolReply) else reply.get("generation")
+            _check_generation(package, bound, unknown_is_forged=True)
         _check_reservations(projection, package.revision, request)
         self._check_reply(package, batch)
 
     def _check_reply(self, package: PinnedPackage, batch: _Batch) -> None:
         recomputed = self._router.query(package, batch.request.document)
-        pointer = first_difference(to_value(recomputed), batch.reply)
-        if pointer is not None or batch.envelope is None:
-            raise ForgedReply(
-                f"the reply is not what the pinned inputs yield; it first differs at "
-                f"{pointer or 'its root'}",
-                hint="ask the router again and store its reply unchanged",
-                pointer=pointer or "",
-            )
+        if batch.envelope is not None and encode(recomputed) == batch.encoded:
+            return
+        given = to_value(batch.reply) if isinstance(batch.reply, ToolReply) else batch.reply
+        pointer = first_difference(to_value(recomputed), given)
+        raise ForgedReply(
+            f"the reply is not what the pinned inputs yield; it first differs at "
+            f"{pointer or 'its root'}",
+            hint="ask the router again and store its reply unchanged",
+            pointer=pointer or "",
+        )
 
     def _publish(
         self,
@@ -267,14 +273,15 @@ class EvidenceStore:
 def _batch(request: ToolRequest, reply: ToolReply | dict[str, Any]) -> _Batch:
     encoded = encode(request)
     sealed = seal(decode(encoded, ToolRequest))
-    value = to_value(reply) if isinstance(reply, ToolReply) else reply
     try:
-        checked = decode(encode_value(value), ToolReply)
+        bytes_of_reply = encode(reply) if isinstance(reply, ToolReply) else encode_value(reply)
+        checked = decode(bytes_of_reply, ToolReply)
         document, contents = envelope(checked.request, checked)
     except InvalidError:
-        return _Batch(sealed, value, None, [], "")
+        return _Batch(sealed, reply, b"", None, [], "")
     split = seal(document)
-    return _Batch(sealed, value, split, contents, tool_payload(sealed.document, document))
+    payload = tool_payload(sealed.document, document)
+    return _Batch(sealed, reply, bytes_of_reply, split, contents, payload)
 
 
 def _check_identity(package: PinnedPackage, request: ToolRequest) -> None:

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from vstore.budget.documents import BudgetPolicy, LedgerEntry
 from vstore.budget.facts import RecordFacts
 from vstore.budget.replay import adopt
-from vstore.budget.state import LedgerState
+from vstore.budget.state import LedgerState, OpenAction
 from vstore.errors import IntegrityError, NotFoundError
 from vstore.evidence.documents import EvidenceIndex, EvidenceRecord, IndexedRecord, ToolOrigin
 from vstore.evidence.state import EvidenceState
@@ -113,8 +113,18 @@ class Projection:
         self.evidence = EvidenceState.empty(case_id, package_id)
         self.ledger = LedgerState.empty(case_id, package_id)
         self.records: list[IndexedRecord] = []
+        #: Open actions as of a ledger entry: asked for more often than they change.
+        self._open: tuple[ObjectId | None, tuple[OpenAction, ...]] = (None, ())
         self._handoffs = HandoffState()
         self._package: PinnedPackage | None = None
+
+    def open_actions(self) -> tuple[OpenAction, ...]:
+        """Reserved actions that have not ended, in the order of their reservation."""
+        head, actions = self._open
+        if head != self.ledger.head:
+            actions = tuple(self.ledger.open_actions())
+            self._open = (self.ledger.head, actions)
+        return actions
 
     def follow(self, package: PinnedPackage) -> None:
         """Fold in what was published since.

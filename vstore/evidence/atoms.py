@@ -25,7 +25,7 @@ from blake3 import blake3
 
 from vstore.errors import InvalidError
 from vstore.evidence.documents import EvidenceContent
-from vstore.objects.canonical import encode
+from vstore.objects.canonical import encode, encode_part
 from vstore.objects.ids import Digest
 from vstore.objects.text import Text
 from vstore.tools.items import Location
@@ -34,10 +34,6 @@ from vstore.tools.values import Value
 __all__ = ["ATOM_SCHEMA", "atoms"]
 
 ATOM_SCHEMA: Final = "atom-v1"
-
-
-class _Text(msgspec.Struct, array_like=True):
-    text: object
 
 
 class _RowItem(msgspec.Struct):
@@ -80,13 +76,13 @@ def _encoded_items(content: EvidenceContent) -> Iterator[bytes]:
     """The canonical bytes of each ungrouped item."""
     for group in content.lines or ():
         head = b'{"file":"%b","line":' % group.file.encode()
-        middle = b',"path":%b,"text":' % _encode_text(group.path)
+        middle = b',"path":%b,"text":' % encode_part(group.path)
         for numbered in group.lines:
-            yield b"%b%d%b%b}" % (head, numbered.line, middle, _encode_text(numbered.text))
+            yield b"%b%d%b%b}" % (head, numbered.line, middle, encode_part(numbered.text))
     for entry in content.files or ():
         yield b'{"file":"%b","path":%b,"size":%d}' % (
             entry.file.encode(),
-            _encode_text(entry.path),
+            encode_part(entry.path),
             entry.size,
         )
     for table in content.rows or ():
@@ -107,7 +103,3 @@ def _encoded_items(content: EvidenceContent) -> Iterator[bytes]:
         yield encode(schema)
     for observation in content.observations or ():
         yield encode(observation)
-
-
-def _encode_text(text: object) -> bytes:
-    return encode(_Text(text))[1:-1]

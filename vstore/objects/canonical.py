@@ -31,6 +31,7 @@ __all__ = [
     "decode_document",
     "decode_value",
     "encode",
+    "encode_part",
     "encode_value",
     "references",
     "to_value",
@@ -85,6 +86,20 @@ def encode(value: msgspec.Struct) -> bytes:
         ) from error
 
 
+def encode_part(value: object) -> bytes:
+    """The canonical bytes of a value inside a document: a text, a tagged one, a Struct.
+
+    Raises:
+        InvalidError: It is nothing that JSON can represent.
+    """
+    try:
+        return _encoder.encode(value)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise InvalidError(
+            "a value can't be written as canonical JSON", kind="not_representable"
+        ) from error
+
+
 def decode(
     data: bytes, kind: type[T], *, max_bytes: int = MAX_DOCUMENT_BYTES, what: str | None = None
 ) -> T:
@@ -102,7 +117,8 @@ def decode(
         InvalidError: Not JSON (``invalid_json``), not of this type (``invalid_document``),
             or not in canonical form (``not_canonical``).
     """
-    check_size(data, max_bytes, what or _name(kind))
+    if len(data) > max_bytes:
+        check_size(data, max_bytes, what or _name(kind))
     decoder = _decoders.get(kind)
     if decoder is None:
         decoder = _decoders[kind] = msgspec.json.Decoder(kind, dec_hook=_dec_hook)
