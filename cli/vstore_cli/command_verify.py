@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from vstore_cli.context import Session, json_option, pass_session
+from vstore_cli.terminal import safe
 
 if TYPE_CHECKING:
     from vstore.objects.ids import ObjectId
+    from vstore.verify.formats import Run
     from vstore.verify.report import Report
     from vstore_cli.terminal import Terminal
 
 __all__ = ["command", "print_report"]
 
-_STYLES = {
+_FORMATS: Final = ("text", "json", "jsonl", "junit", "sarif", "github", "gitlab")
+_STYLES: Final = {
     "verdict-verified": ("good", "bold"),
     "verdict-faulty": ("bad", "bold"),
     "verdict-not-verified": ("warn", "bold"),
@@ -31,10 +37,17 @@ _STYLES = {
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--no-recompute", is_flag=True, help="Don't ask the snapshots again.")
 @click.option("--expect", metavar="HEAD", help="Refuse another head than this generation.")
-@click.option("--extends", metavar="HEAD", help="Refuse a history without this generation.")
+@click.option("--extends", metavar="HEAD",
+              help="Refuse a history without this generation.")  # fmt: skip
+@click.option("--jobs", "-j", type=click.IntRange(1, 256), default=1, metavar="N",
+              help="Verify N packages at a time.")  # fmt: skip
+@click.option("--fail-fast", is_flag=True, help="Stop at the first error.")
+@click.option("--fail-on-warnings", is_flag=True, help="Exit 1 for a warning, too.")
 @click.option("--quiet", "-q", is_flag=True, help="Only the verdict of each package.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text",
+@click.option("--format", "form", type=click.Choice(_FORMATS), default="text",
               help="How to report; --json is short for --format json.")  # fmt: skip
+@click.option("--output", "-o", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Write the report there; show the verdicts.")  # fmt: skip
 @json_option
 @click.option("--package", "-p", metavar="PATH", multiple=True, hidden=True)
 @pass_session
@@ -45,50 +58,121 @@ def command(
     no_recompute: bool,
     expect: str | None,
     extends: str | None,
+    jobs: int,
+    fail_fast: bool,
+    fail_on_warnings: bool,
     quiet: bool,
     form: str,
+    output: Path | None,
     as_json: bool,
 ) -> int:
     """Read every byte of the packages at PATHS, recompute every derived fact, and report
     all faults at once. Without PATHS, the package around the current folder.
 
     Exit code: 0 verified, 1 an error was found, 2 wrong usage, 3 could not verify,
-    4 a fault of vstore.
+    4 a fault of vstore; of several packages the gravest, in the order 4, 1, 3, 0.
 
     \b
-    Example:
-      vstore verify case-592 --expect b3:4f2a...
+    Examples:
+      vstore verify case-592 --extends b3:4f2a...
+      vstore verify cases/* --jobs 2 --format junit --output report.xml
     """
-    from vstore.errors import VStoreError
-    from vstore.verify import verify_package
-    from vstore.verify.render import json_bytes
+    from vstore.errors import NotFoundError
+    from vstore.verify.formats.run import Run
+    from vstore.verify.many import Options, verify_many
     from vstore_cli.errors import STORAGE, error_lines
+    from vstore_cli.progress import Progress
 
-    options: dict[str, Any] = {
-        "recompute": not no_recompute,
-        "expect": _head(expect, "--expect"),
-        "extends": _head(extends, "--extends"),
-    }
-    places = [*paths, *(Path(one) for one in package)]
+    options = Options(
+        recompute=not no_recompute,
+        expect=_head(expect, "--expect"),
+        extends=_head(extends, "--extends"),
+        fail_fast=fail_fast,
+    )
+    form = "json" if as_json else form
+    given = [*paths, *(Path(one) for one in package)]
+    try:
+        places = [str(_package_at(one)) for one in given] or [str(session.package_path())]
+    except NotFoundError as error:
+        # Nothing to verify is never a verdict.
+        session.terminal.error(*error_lines(error))
+        return STORAGE
+    progress = Progress(session.terminal)
+
+    def told(path: str, objects: int, size: int) -> None:
+        count = f" {len(reports) + 1} of {len(places)}" if len(places) > 1 else ""
+        read = f": {objects} objects, {size >> 20} MiB" if objects else ""
+        progress.show(f"verifying{count} {path}{read}")
+
     reports: list[Report] = []
-    codes: list[int] = []
-    wanted: list[Path | None] = [*places] or [None]
-    for place in wanted:
-        try:
-            found = session.package_path() if place is None else _package_at(place)
-            report = verify_package(found, **options)
-        except VStoreError as error:
-            # Nothing to check, or nothing that can be read: that is never a verdict.
-            session.terminal.error(*error_lines(error))
-            codes.append(STORAGE)
-            continue
-        reports.append(report)
-        codes.append(report.exit_code)
-        if not as_json and form == "text":
-            print_report(session.terminal, report, quiet=quiet)
-    if (as_json or form == "json") and reports:
-        session.terminal.print(json_bytes(reports).decode("ascii", "backslashreplace").rstrip())
-    return 1 if 1 in codes else max(codes)
+    found = verify_many(
+        places,
+        options,
+        jobs=jobs,
+        progress=told if progress.wanted else None,
+        on_fault=lambda error: _show_fault(session, error),
+    )
+    writer = _Writer(session.terminal, form, output, quiet)
+
+    def so_far() -> Run:
+        return Run(
+            tuple(reports),
+            skipped=tuple(places[len(reports) :]),
+            fail_on_warnings=fail_on_warnings,
+            root=_current_folder(),
+            at=session.clock(),
+        )
+
+    with contextlib.closing(found):
+        for report in found:
+            reports.append(report)
+            progress.clear()
+            writer.package(report, so_far)
+    progress.clear()
+    run = so_far()
+    writer.end(run)
+    return run.exit_code
+
+
+class _Writer:
+    """Prints a run in one format, or writes it to a file and prints verdicts."""
+
+    def __init__(self, terminal: Terminal, form: str, output: Path | None, quiet: bool) -> None:
+        self._terminal = terminal
+        self._form = form
+        self._output = output
+        self._quiet = quiet or output is not None
+        self._as_text = form == "text" or output is not None
+
+    def package(self, report: Report, run: Callable[[], Run]) -> None:
+        """One package is done."""
+        if self._as_text:
+            print_report(self._terminal, report, quiet=self._quiet)
+        elif self._form in ("jsonl", "github"):
+            from vstore.verify.formats import render_package
+
+            self._print(render_package(self._form, report, run()))
+
+    def end(self, run: Run) -> None:
+        """All packages are done."""
+        from vstore.verify import formats
+
+        if self._output is not None:
+            self._output.write_bytes(formats.render(self._form, run))
+        if self._as_text:
+            from vstore.verify.formats.text import end_lines
+
+            for line in end_lines(run):
+                self._terminal.print(line)
+        elif self._form in formats.STREAMED:
+            self._print(formats.render_end(self._form, run))
+        else:
+            self._print(formats.render(self._form, run))
+
+    def _print(self, rendered: bytes) -> None:
+        for line in rendered.decode("utf-8").splitlines():
+            self._terminal.print(line)
+        self._terminal.flush()
 
 
 def _package_at(place: Path) -> Path:
@@ -96,7 +180,7 @@ def _package_at(place: Path) -> Path:
     from vstore.errors import NotFoundError
     from vstore.package.reader import discover, is_package
 
-    if is_package(place) or not place.exists():
+    if is_package(place) or not place.is_dir():
         return place
     try:
         return discover(place)
@@ -114,6 +198,25 @@ def _head(text: str | None, option: str) -> ObjectId | None:
         raise click.BadParameter(f"{text}: {error.hint}", param_hint=option) from error
 
 
+def _show_fault(session: Session, error: BaseException) -> None:
+    """Tell of a fault of vstore, whatever the format of the report is."""
+    from vstore_cli.errors import fault_lines
+
+    session.terminal.error(*fault_lines(error))
+    if session.environ.get("VSTORE_DEBUG"):
+        import traceback
+
+        for line in "".join(traceback.format_exception(error)).splitlines():
+            session.terminal.note(safe(line))
+
+
+def _current_folder() -> str | None:
+    try:
+        return os.fspath(Path.cwd())
+    except OSError:
+        return None  # somebody removed it; paths are shown as they were given
+
+
 def print_report(terminal: Terminal, report: Report, *, quiet: bool = False) -> None:
     """Print a report; ``quiet`` leaves only the verdict."""
     from vstore.verify.render import text_lines
@@ -128,7 +231,7 @@ def print_report(terminal: Terminal, report: Report, *, quiet: bool = False) -> 
             terminal.print(terminal.paint(text, *styles) if styles else text)
 
 
-def _wrap(text: str, width: int) -> list[str]:
+def _wrap(text: str, width: int) -> Iterator[str]:
     import textwrap
 
-    return textwrap.wrap(text, width, subsequent_indent="  ", break_long_words=False)
+    yield from textwrap.wrap(text, width, subsequent_indent="  ", break_long_words=False)

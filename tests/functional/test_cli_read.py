@@ -188,7 +188,7 @@ def test_nothing_yet(vstore: CommandLine) -> None:
 def test_verify(investigated: CommandLine, vstore: CommandLine) -> None:
     out = investigated.ok("verify").lines
     assert out[-1].endswith("case-1: verified")
-    report = investigated.ok("verify", "--json").json
+    (report,) = investigated.ok("verify", "--json").json["packages"]
     assert report["verdict"] == "verified"
     assert report["counts"]["recomputed_replies"] == 3
     head = report["head"]
@@ -214,7 +214,7 @@ def test_verify_finds_what_was_changed(investigated: CommandLine) -> None:
     assert outcome.code == 1
     assert "error VS-" in outcome.out
     assert outcome.out.rstrip().splitlines()[-1].startswith(str(investigated.folder))
-    report = investigated("verify", "--format", "json").json
+    (report,) = investigated("verify", "--format", "json").json["packages"]
     assert report["exit_code"] == 1
     assert report["findings"][0]["severity"] == "error"
     (log,) = (investigated.folder / "objects" / "log").iterdir()

@@ -1,16 +1,17 @@
-"""Reports as text and as JSON. Pure: what a terminal does with it is the command line's."""
+"""Reports as lines and as plain values, which the formats put together. Pure: what a terminal
+does with it is the command line's.
+"""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from vstore.objects.display import visible
 from vstore.verify.findings import Finding, Hint
 from vstore.verify.report import Report
 
-__all__ = ["JSON_VERSION", "Line", "finding_value", "json_bytes", "report_value", "text_lines"]
+__all__ = ["JSON_VERSION", "Line", "finding_value", "report_value", "text_lines"]
 
 #: Grows by addition only; a member never changes its meaning.
 JSON_VERSION: Final = 1
@@ -100,17 +101,6 @@ def finding_value(finding: Finding) -> dict[str, Any]:
         "affects": [visible(one) for one in finding.affects],
         "fingerprint": finding.fingerprint,
     }
-
-
-def json_bytes(reports: Sequence[Report]) -> bytes:
-    """Reports as one line of ASCII JSON: the report itself where there is one, else a list."""
-    import json
-
-    values = [report_value(one) for one in reports]
-    text = json.dumps(
-        values[0] if len(values) == 1 else values, sort_keys=True, separators=(",", ":")
-    )
-    return text.encode("ascii") + b"\n"
 
 
 def _finding_lines(finding: Finding, width: int) -> list[Line]:

@@ -36,7 +36,7 @@ from vstore.verify.checks.objects import ObjectCheck
 from vstore.verify.checks.replies import ReplyCheck
 from vstore.verify.folder import FolderSource
 from vstore.verify.objects import ObjectTable
-from vstore.verify.report import Counts, FindingCollector, Report
+from vstore.verify.report import Counts, FindingCollector, FirstError, Report
 from vstore.verify.source import LogSource, PackageSource
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ def verify_package(
     router: Router | None = None,
     expect: ObjectId | None = None,
     extends: ObjectId | None = None,
+    fail_fast: bool = False,
+    progress: Callable[[int, int], None] | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Report:
     """Verify the package in a folder; reads only, and takes no lock.
@@ -65,7 +67,9 @@ def verify_package(
             report says that replies were not recomputed.
         router: Answers them; one for source and database snapshots by default.
         expect: What the head must be, or None.
-        extends: A generation that must be part of the history, or None.
+        extends: A generation that must be the head or before it, or None.
+        fail_fast: Stop at the first error; the report then says that the rest was not read.
+        progress: Told after every frame how many objects and bytes were read so far.
         clock: Seconds, for the report only; nothing rests on it.
 
     Returns:
@@ -78,6 +82,8 @@ def verify_package(
         router=router,
         expect=expect,
         extends=extends,
+        fail_fast=fail_fast,
+        progress=progress,
         clock=clock,
     )
 
@@ -90,6 +96,8 @@ def verify_source(
     router: Router | None = None,
     expect: ObjectId | None = None,
     extends: ObjectId | None = None,
+    fail_fast: bool = False,
+    progress: Callable[[int, int], None] | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Report:
     """As :func:`verify_package`, wherever the package is.
@@ -97,7 +105,7 @@ def verify_source(
     Args:
         source: The package.
         name: What the report calls it.
-        recompute, router, expect, extends, clock: As there.
+        recompute, router, expect, extends, fail_fast, progress, clock: As there.
     """
     began = clock()
     if recompute and router is None:
@@ -105,7 +113,12 @@ def verify_source(
 
         router = Router.default()
     replay = Replay(source, router if recompute else None, expect=expect, extends=extends)
-    replay.run()
+    replay.found.stop_at_error = fail_fast
+    replay.progress = progress
+    try:
+        replay.run()
+    except FirstError:
+        replay.found.skip("everything after the first error, as asked")
     head = replay.history.head
     found = replay.found
     return Report(
@@ -120,6 +133,7 @@ def verify_source(
         not_checked=tuple(found.not_checked),
         counts=replay.counts(),
         seconds=max(0.0, clock() - began),
+        bundle=source.bundle,
     )
 
 
@@ -152,6 +166,8 @@ class Replay:
         self._large_by_id: dict[ObjectId, LargeEntry] = {}
         #: Why what builds on earlier frames is not checked any more, or None.
         self._lost: str | None = None
+        #: Told of what was read, frame by frame.
+        self.progress: Callable[[int, int], None] | None = None
         #: What the last readable publication says the head is.
         self.last_generation: ObjectId | None = None
         self.found = FindingCollector(bundle=source.bundle)
@@ -219,6 +235,8 @@ class Replay:
                     self._lose(f"the log is damaged in segment {one.segment}")
                 continue
             self._take(log, one)
+            if self.progress is not None:
+                self.progress(len(self.table), self.objects.bytes)
         check_end(log, self.found)
         return True
 

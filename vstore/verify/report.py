@@ -18,6 +18,7 @@ __all__ = [
     "EXIT_VERIFIED",
     "Counts",
     "FindingCollector",
+    "FirstError",
     "Report",
 ]
 
@@ -103,15 +104,21 @@ class Report:
         return {finding.code for finding in self.findings}
 
 
+class FirstError(BaseException):
+    """Leaves the replay at the first error, past checks that survive every ``Exception``."""
+
+
 @dataclass(slots=True)
 class FindingCollector:
     """Takes findings while a package is read.
 
     Args:
         bundle: Severities are those of a bundle, not of a directory.
+        stop_at_error: Raise :class:`FirstError` once an error was found.
     """
 
     bundle: bool = False
+    stop_at_error: bool = False
     findings: list[Finding] = field(default_factory=list)
     unlisted: int = 0
     by_severity: Counter[Severity] = field(default_factory=Counter)
@@ -153,6 +160,8 @@ class FindingCollector:
                 affects,
             )
         )
+        if self.stop_at_error and severity == "error":
+            raise FirstError
 
     def skip(self, what: str) -> None:
         """Say once that something was not checked."""

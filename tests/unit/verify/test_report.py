@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vstore.objects.ids import ObjectId
-from vstore.verify.render import finding_value, json_bytes, report_value, text_lines
+from vstore.verify.render import finding_value, report_value, text_lines
 from vstore.verify.report import MAX_LISTED, Counts, FindingCollector, Report
 
 HEAD = ObjectId.parse("ab" * 32)
@@ -130,7 +130,7 @@ def test_each_kind_is_explained_once_within_the_width() -> None:
 def test_json() -> None:
     found = FindingCollector()
     found.add("VS-OBJ-001", "a message", object=HEAD)
-    one = json.loads(json_bytes([report(found)]))
+    one = json.loads(json.dumps(report_value(report(found))))
     assert one["format"] == "vstore-verify-report"
     assert (one["version"], one["exit_code"], one["verdict"]) == (1, 1, "faulty")
     assert one["counts"] == {
@@ -147,9 +147,6 @@ def test_json() -> None:
         "actual", "affects", "code", "expected", "file", "fingerprint", "hint", "message",
         "object", "offset", "pointer", "severity", "slug",
     }  # fmt: skip
-    assert json.loads(json_bytes([report(found), report(found)])) == [one, one]
-    assert json.loads(json_bytes([report(found, "Übung")]))["path"] == "Übung"
-    assert json_bytes([report(found, "Übung")]).isascii()
 
 
 @given(st.text(st.characters()), st.text(st.characters()))
@@ -160,6 +157,7 @@ def test_nothing_a_terminal_acts_on_is_ever_shown(text: str, path: str) -> None:
     )
     found.skip(text)
     one = report(found, path)
-    shown = "".join(line.text for line in text_lines(one)) + json_bytes([one]).decode().rstrip("\n")
+    shown = "".join(line.text for line in text_lines(one))
+    shown += json.dumps(report_value(one), ensure_ascii=False)
     assert not {unicodedata.category(char) for char in shown} & {"Cc", "Cf", "Cs", "Co", "Cn", "Zl"}
     assert finding_value(one.findings[0])["file"].isprintable() or text

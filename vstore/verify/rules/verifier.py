@@ -48,4 +48,18 @@ RULES: Final = (
             "Verify the package with a newer vstore, or with a router that has the adapter.",
         ),
     ),
+    Rule(
+        code="VS-VER-004",
+        slug="verifier-failed",
+        severity="warning",
+        incomplete=True,
+        summary="the verifier itself failed or was ended",
+        hint=Hint(
+            "Either vstore has a fault, or the system ended its process, perhaps for lack of "
+            "memory.",
+            "Nothing was judged.",
+            "Verify the package again, alone and with more memory; if that fails as well, please "
+            "report it.",
+        ),
+    ),
 )
