@@ -322,7 +322,8 @@ class Replay:
     def _finish(self, refs: Mapping[str, ObjectId | BadRef] | None) -> None:
         complete = self._lost is None
         whole = complete and all(
-            check.suspended is None for check in (self.inputs, self.evidence, self.ledger, self.investigation)
+            check.suspended is None
+            for check in (self.inputs, self.evidence, self.ledger, self.investigation)
         )
         self._guard("references", lambda: self.objects.finish(complete=complete, whole=whole))
         self._guard("evidence", self.evidence.finish)
