@@ -1,15 +1,15 @@
 """Every kind of finding, by code.
 
-=============  =================================================================
-``container``  VS-CON: files, frames, lengths, large objects
-``objects``    VS-OBJ: digests, canonical form, schemas, references
-``history``    VS-HIS: the chain of generations, states, refs
-``inputs``     VS-INP: trees, raw input, snapshots
-``evidence``   VS-EVD: indices, records, contents, novelty, replies
-``ledger``     VS-LED: events, figures, policies, bindings
+=================  ====================================================================
+``container``      VS-CON: files, frames, lengths, large objects
+``objects``        VS-OBJ: digests, canonical form, schemas, references
+``history``        VS-HIS: the chain of generations, states, refs
+``inputs``         VS-INP: trees, raw input, snapshots
+``evidence``       VS-EVD: indices, records, contents, novelty, replies
+``ledger``         VS-LED: events, figures, policies, bindings
 ``investigation``  VS-INV: calls, frozen schemas, replies, briefs, audits
-``verifier``   VS-VER: what kept the verifier from judging
-=============  =================================================================
+``verifier``       VS-VER: what kept the verifier from judging
+=================  ====================================================================
 """
 
 from __future__ import annotations
