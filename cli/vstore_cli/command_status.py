@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,6 +10,7 @@ import click
 from vstore_cli.context import Session, json_option, package_option, pass_session
 
 if TYPE_CHECKING:
+    from vstore.package.assembler import Undeclared
     from vstore.package.pinned import PinnedPackage
     from vstore_cli.accounts import Accounts
     from vstore_cli.terminal import Terminal
@@ -27,6 +29,7 @@ def command(session: Session, as_json: bool) -> None:
     Example:
       vstore status
     """
+    from vstore.package.assembler import CaseAssembler
     from vstore.package.lifecycle import legal_events
     from vstore_cli.accounts import read_accounts
     from vstore_cli.refs import ref_facts
@@ -34,18 +37,20 @@ def command(session: Session, as_json: bool) -> None:
     reader = session.reader()
     package = reader.pinned()
     accounts = read_accounts(package)
-    unclaimed = reader.unclaimed(taken_in=False)
+    undeclared = CaseAssembler(reader).undeclared()
+    unclaimed = [os.fsdecode(path) for path in undeclared.paths]
     lagging = [one for one in ref_facts(reader) if one["status"] != "current"]
     if as_json:
         value = _value(package, accounts)
         value["path"] = str(reader.root)
         value["unclaimed"] = unclaimed
+        value["changed"] = [os.fsdecode(path) for path in undeclared.changed]
         value["refs"] = lagging
         value["legal"] = list(legal_events(package.position))
         session.terminal.json(value)
         return
     _print(session.terminal, package, accounts)
-    _print_loose_ends(session.terminal, unclaimed, lagging)
+    _print_loose_ends(session.terminal, package, undeclared, lagging)
     session.terminal.print()
     for line in next_steps(package, accounts):
         session.terminal.print(line)
@@ -88,7 +93,7 @@ def _print(terminal: Terminal, package: PinnedPackage, accounts: Accounts | None
         + terminal.paint(short(package.generation_id), "id")
         + f", revision {package.revision}",
     )
-    line("state", terminal.paint(str(package.position), "bold"))
+    line("state", terminal.paint(str(package.position), "bold") + _until(package))
     sources = [name for name in package.snapshot_names(kind="source") if name != "inputs"]
     line("sources", ", ".join(sources) or "none")
     line("databases", ", ".join(package.snapshot_names(kind="database")) or "none")
@@ -102,6 +107,16 @@ def _print(terminal: Terminal, package: PinnedPackage, accounts: Accounts | None
                 f"  {one.action}  {one.hypothesis}  {one.operation}, cost {one.cost}: "
                 f"{one.status}{answer}"
             )
+
+
+def _until(package: PinnedPackage) -> str:
+    blocked = package.generation.blocked
+    if blocked is None:
+        return ""
+    text = f", from {blocked.resume_state}"
+    if blocked.retry_not_before is not None:
+        text += f", not before {blocked.retry_not_before}"
+    return text + (", a worker may resume it" if blocked.automatic_retry else "")
 
 
 def _print_hypotheses(
@@ -140,22 +155,39 @@ def _print_hypotheses(
 
 
 def _print_loose_ends(
-    terminal: Terminal, unclaimed: list[str], lagging: list[dict[str, Any]]
+    terminal: Terminal,
+    package: PinnedPackage,
+    undeclared: Undeclared,
+    lagging: list[dict[str, Any]],
 ) -> None:
     from vstore_cli.terminal import safe
 
-    if unclaimed:
+    if undeclared:
         terminal.print()
-        terminal.print("Unclaimed files (vstore input add takes them in):")
-        for name in unclaimed[:10]:
-            terminal.print(f"  {safe(name)}")
-        if len(unclaimed) > 10:
-            terminal.print(f"  and {len(unclaimed) - 10} more")
+        terminal.print(f"Unclaimed files ({_taking_in(package)}):")
+        paths = undeclared.paths
+        for path in paths[:10]:
+            changed = "  (changed)" if path in undeclared.changed else ""
+            terminal.print(f"  {safe(path)}{changed}")
+        if len(paths) > 10:
+            terminal.print(f"  and {len(paths) - 10} more")
     if lagging:
         terminal.print()
         terminal.print("Refs that differ from the head (vstore repair looks after them):")
         for one in lagging:
             terminal.print(f"  {safe(one['name'])}: {safe(one['status'])}")
+
+
+def _taking_in(package: PinnedPackage) -> str:
+    """How files become raw input where the case stands."""
+    from vstore.package.lifecycle import legal_events
+
+    legal = legal_events(package.position)
+    if "input.add" in legal:
+        return "vstore input add takes them in"
+    if "reopen.new_input" in legal:
+        return "vstore reopen new_input takes them in, as a new analysis revision"
+    return "to be taken in when the case goes on"
 
 
 def next_steps(package: PinnedPackage, accounts: Accounts | None) -> list[str]:
@@ -191,9 +223,16 @@ def next_steps(package: PinnedPackage, accounts: Accounts | None) -> list[str]:
             "vstore advance                    when the cause is found",
         ]
     elif state == "DIAGNOSED":
-        steps = ["vstore advance                    close the case"]
+        steps = [
+            "vstore advance                    close the case",
+            'vstore reopen review -m "..."     start the next analysis revision',
+        ]
     elif state == "REOPENED":
         steps = ["vstore advance                    state hypotheses anew"]
     else:
         steps = ["vstore log                        read what happened"]
+        if state == "CLOSED":
+            steps.append('vstore reopen review -m "..."     start the next analysis revision')
+        elif package.position.reason != "AWAITING_TEST_FEEDBACK":
+            steps.insert(0, "vstore resume                     go on where the case left off")
     return ["Next:", *("  " + step for step in steps)]

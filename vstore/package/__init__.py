@@ -9,6 +9,7 @@
                    (``refs_policy``), unclaimed files (``unclaimed``)
 ``tree_builder``   trees from paths in any order; ``folder``: a folder on disk, without
                    what ``exclude`` leaves out
+``assembler``      the raw input identity, and undeclared files that would change it
 ``inputs``         raw input; ``hypotheses``: reading what was stated
 ``history``        the Merkle tree over the generations
 ``repository``     one package, for writing: publishing the next generation
