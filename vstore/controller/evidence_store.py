@@ -1,4 +1,4 @@
-"""Storing what tools answered, after recomputing it (spec: evidence)."""
+"""Storing what tools and testers answered, after recomputing it (spec: evidence)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from vstore.budget.ledger import find_reservation
+from vstore.controller.feedback_evidence import store_feedback
 from vstore.controller.projection import Projection, projection_of
 from vstore.errors import (
     ForgedReply,
@@ -93,7 +94,7 @@ class _Batch:
 
 
 class EvidenceStore:
-    """Publishes validated tool replies as evidence.
+    """Publishes validated tool replies, and confirmed answers to tests, as evidence.
 
     Args:
         workspace: Where the cases are.
@@ -163,6 +164,51 @@ class EvidenceStore:
                     return _repeated(repository, projection, package, known, batch)
                 self._check(projection, package, batch)
                 return self._publish(repository, projection, package, operation_id, batch, actor)
+
+    def store_feedback(
+        self,
+        case_id: str,
+        package_id: str,
+        operation_id: str,
+        feedback_ref: ObjectId,
+        *,
+        actor: str | None = None,
+    ) -> Saved:
+        """Publish the confirmed answer to a test as one evidence record.
+
+        Digests of the answer and its attachments are verified; nothing is submitted and no
+        balance moves. A repeat returns the record that exists. An answer ``unable_to_test``
+        becomes a record without items, of novelty 0.
+
+        Args:
+            case_id: The case.
+            package_id: Its package.
+            operation_id: The caller's id, unique per analysis revision, over both kinds of
+                storing.
+            feedback_ref: The object id of the answer, as a generation confirmed it.
+            actor: Who acts; the workspace's actor by default.
+
+        Raises:
+            OperationConflict: The operation id was used with another payload.
+            StateError: The case is in another state, or its budget isn't initialised.
+            NotFoundError: No generation confirmed this answer (``unconfirmed_feedback``), or
+                no such case.
+            MissingReservation: The test's action isn't pending any more, or has a record.
+            LimitExceeded: A limit would be passed.
+            ConflictError: Another package.
+            IntegrityError, InvalidError, UnsupportedError, StorageError: The package can't
+                be read or written, or an attachment is damaged.
+        """
+        check_name(operation_id, "operation")
+        repository = self._workspace.repository(case_id, package_id)
+        stored = store_feedback(repository, operation_id, feedback_ref, self._limits, actor=actor)
+        return Saved(
+            record_refs=(stored.record.object,),
+            record_ids=(stored.record.id,),
+            index_ref=stored.index_ref,
+            package=stored.package,
+            repeated=stored.repeated,
+        )
 
     def snapshot(self, case_id: str, package_id: str) -> EvidenceSnapshot:
         """Every record of the case, in the order of creation; legal in every state.
