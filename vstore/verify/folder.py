@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from vstore.errors import StorageError
-from vstore.objects.frame import FrameSummary, LargeEntry, read_payload
+from vstore.objects.frame import NO_GENERATION, FrameSummary, LargeEntry, read_payload
 from vstore.objects.ids import ObjectId
 from vstore.objects.large import open_large, read_chunks
 from vstore.objects.layout import LOG, large_path, read_format
 from vstore.objects.log import Damage, LogReader, pread
 from vstore.objects.refs import BadRef, read_refs
+from vstore.package.documents import Generation
+from vstore.verify.report import FindingCollector
 from vstore.verify.source import PackageFile, Torn
 
 __all__ = ["FolderLog", "FolderSource"]
@@ -32,9 +34,22 @@ class FolderSource:
     """
 
     bundle = False
+    partial: str | None = None
 
     def __init__(self, root: Path) -> None:
         self.root = root
+
+    def check_container(self, found: FindingCollector) -> bool:  # noqa: ARG002
+        """A folder is no file with bytes of its own."""
+        return True
+
+    def check_claims(
+        self, head: ObjectId | None, document: Generation | None, found: FindingCollector
+    ) -> None:
+        """A folder claims nothing."""
+
+    def close(self) -> None:
+        """Nothing is open."""
 
     def entries(self) -> Iterator[PackageFile]:
         """See :meth:`PackageSource.entries`; sorted by name within each folder."""
@@ -103,10 +118,15 @@ class FolderLog:
 
     Args:
         folder: ``objects/log``.
+        reader: Reads it where it is no folder.
+        head: The head generation before its first frame, 32 bytes, zeros for none.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._reader = LogReader(folder)
+    def __init__(
+        self, folder: Path, reader: LogReader | None = None, head: bytes = NO_GENERATION
+    ) -> None:
+        self._reader = LogReader(folder) if reader is None else reader
+        self._before = head
         tail = self._reader.tail
         self.torn = Torn(tail.segment, tail.end, tail.torn) if tail.torn else None
         self.residue = self._reader.residue
@@ -114,13 +134,25 @@ class FolderLog:
     def frames(self) -> Iterator[FrameSummary | Damage]:
         """See :meth:`LogSource.frames`."""
         reported: set[tuple[int, int]] = set()
-        for one in self._reader.scan():
+        for one in self._reader.scan(self._before):
             if isinstance(one, Damage):
                 reported.add((one.segment, one.start))
             yield one
         for one in self._reader.damage:
             if (one.segment, one.start) not in reported:
                 yield one
+
+    def foreign(self, frame: FrameSummary) -> bool:  # noqa: ARG002
+        """See :meth:`LogSource.foreign`."""
+        return False
+
+    def publishes(self, generation: bytes) -> bool:
+        """Whether a frame publishes this generation, 32 bytes; only headers are read.
+
+        Raises:
+            IntegrityError: The chain of frames is broken.
+        """
+        return any(one.raw_generation == generation for one in self._reader.backwards())
 
     def payload(self, frame: FrameSummary) -> bytes:
         """See :meth:`LogSource.payload`."""

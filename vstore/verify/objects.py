@@ -84,6 +84,10 @@ class ObjectTable:
         self._flags.append(flags)
         return True
 
+    def frame_of(self, oid: ObjectId) -> int:
+        """The number of the frame that has an object that was met."""
+        return self._frames[self._rows[oid]]
+
     def flags(self, oid: ObjectId) -> int | None:
         """The flags of an object, None when it was not met."""
         row = self._rows.get(oid)

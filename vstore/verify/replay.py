@@ -6,17 +6,21 @@ is decoded once, when its frame comes, and forgotten with the frame (spec: verif
 
 from __future__ import annotations
 
+import contextlib
 import time
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
-from vstore.errors import IntegrityError, StorageError, UnsupportedError, VStoreError
+from vstore.errors import IntegrityError, LimitExceeded, StorageError, UnsupportedError, VStoreError
 from vstore.objects.frame import FrameSummary, LargeEntry
 from vstore.objects.ids import ObjectId
+from vstore.objects.layout import LOG
 from vstore.objects.log import Damage
 from vstore.objects.refs import BadRef
+from vstore.package.documents import Generation
+from vstore.verify.bundle import open_source
 from vstore.verify.checks.container import (
     check_end,
     check_files,
@@ -34,7 +38,6 @@ from vstore.verify.checks.large import check_large
 from vstore.verify.checks.ledger import LedgerCheck
 from vstore.verify.checks.objects import ObjectCheck
 from vstore.verify.checks.replies import ReplyCheck
-from vstore.verify.folder import FolderSource
 from vstore.verify.objects import ObjectTable
 from vstore.verify.report import Counts, FindingCollector, FirstError, Report
 from vstore.verify.source import LogSource, PackageSource
@@ -51,6 +54,7 @@ __all__ = ["Replay", "verify_package", "verify_source"]
 def verify_package(
     path: Path | str,
     *,
+    base: Path | str | None = None,
     recompute: bool = True,
     router: Router | None = None,
     expect: ObjectId | None = None,
@@ -59,10 +63,11 @@ def verify_package(
     progress: Callable[[int, int], None] | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Report:
-    """Verify the package in a folder; reads only, and takes no lock.
+    """Verify the package in a folder or a bundle; reads only, and takes no lock.
 
     Args:
-        path: The package's folder.
+        path: The package's folder, or the bundle.
+        base: A package or bundle that has what an incremental bundle continues, or None.
         recompute: Ask every stored request again and compare the answers. Without it the
             report says that replies were not recomputed.
         router: Answers them; one for source and database snapshots by default.
@@ -74,18 +79,25 @@ def verify_package(
 
     Returns:
         The report. A package's faults are findings, never exceptions.
+
+    Raises:
+        StorageError: A bundle can't be opened.
     """
-    return verify_source(
-        FolderSource(Path(path)),
-        str(path),
-        recompute=recompute,
-        router=router,
-        expect=expect,
-        extends=extends,
-        fail_fast=fail_fast,
-        progress=progress,
-        clock=clock,
-    )
+    source = open_source(Path(path), None if base is None else Path(base))
+    try:
+        return verify_source(
+            source,
+            str(path),
+            recompute=recompute,
+            router=router,
+            expect=expect,
+            extends=extends,
+            fail_fast=fail_fast,
+            progress=progress,
+            clock=clock,
+        )
+    finally:
+        source.close()
 
 
 def verify_source(
@@ -197,6 +209,11 @@ class Replay:
         """Check everything; faults become findings."""
         if not self._recompute:
             self.found.skip("replies were not recomputed from the pinned snapshots, as asked")
+        if not self._guard("the archive", lambda: self._source.check_container(self.found)):
+            self.found.skip("what is in it: the archive can't be read")
+            return
+        if self._source.partial is not None:
+            self._lose(self._source.partial)
         readable = self._guard("the format file", lambda: check_format(self._source, self.found))
         if not readable:
             return
@@ -228,10 +245,10 @@ class Replay:
     def _pass(self) -> bool:
         log = self._log
         assert log is not None
-        for one in log.frames():
+        for one in self._within_limits(log):
             if isinstance(one, Damage):
                 report_damage(one, self.found)
-                if one.kind != "torn_bytes_changed":
+                if one.kind not in ("torn_bytes_changed", "bundle_layout"):
                     self._lose(f"the log is damaged in segment {one.segment}")
                 continue
             self._take(log, one)
@@ -240,10 +257,19 @@ class Replay:
         check_end(log, self.found)
         return True
 
+    def _within_limits(self, log: LogSource) -> Iterator[FrameSummary | Damage]:
+        try:
+            yield from log.frames()
+        except LimitExceeded as error:
+            self.found.add("VS-CON-019", error.message, file=LOG)
+            self._lose("a limit of the reader was met")
+
     def _take(self, log: LogSource, frame: FrameSummary) -> None:
         number = len(self._segments)
         self._segments.append(frame.segment)
         self._offsets.append(frame.offset)
+        if log.foreign(frame):
+            self.objects.foreign_frames = number + 1
         try:
             payload = log.payload(frame)
             large = list(frame.large())
@@ -326,6 +352,7 @@ class Replay:
             for check in (self.inputs, self.evidence, self.ledger, self.investigation)
         )
         self._guard("references", lambda: self.objects.finish(complete=complete, whole=whole))
+        self._guard("what the bundle says of itself", self._check_claims)
         self._guard("evidence", self.evidence.finish)
         self._guard("replies", self.replies.finish)
         self._guard(
@@ -341,6 +368,14 @@ class Replay:
             # Whatever kept a check from going on should have been reported; never pass it.
             self.found.add("VS-VER-001", "not everything could be followed")
         self.found.extend_affected(self.ledger.dependents)
+
+    def _check_claims(self) -> None:
+        head = self.last_generation
+        document: Generation | None = None
+        if head is not None and head in self.table:
+            with contextlib.suppress(VStoreError):
+                document = self.table.document(head, Generation)
+        self._source.check_claims(head, document, self.found)
 
     # ---- reading again
 

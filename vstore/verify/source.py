@@ -6,14 +6,20 @@ A directory is one implementation; a bundle, verified in place, is another.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import BinaryIO, Literal, NamedTuple, Protocol
+from typing import BinaryIO, Final, Literal, NamedTuple, Protocol
 
 from vstore.objects.frame import FrameSummary, LargeEntry
 from vstore.objects.ids import ObjectId
 from vstore.objects.log import Damage
 from vstore.objects.refs import BadRef
+from vstore.package.documents import Generation
+from vstore.verify.report import FindingCollector
 
-__all__ = ["LogSource", "PackageFile", "PackageSource", "Torn"]
+__all__ = ["BASE_SEGMENTS", "LogSource", "PackageFile", "PackageSource", "Torn"]
+
+
+#: Added to the numbers of the segments of what an incremental bundle continues.
+BASE_SEGMENTS: Final = 1 << 32
 
 
 class PackageFile(NamedTuple):
@@ -53,6 +59,10 @@ class LogSource(Protocol):
         """
         ...
 
+    def foreign(self, frame: FrameSummary) -> bool:
+        """Whether a frame is of the package that an incremental bundle continues."""
+        ...
+
     def payload(self, frame: FrameSummary) -> bytes:
         """The uncompressed objects of the frame that :meth:`frames` gave last.
 
@@ -81,6 +91,28 @@ class PackageSource(Protocol):
 
     #: Whether this is a closed world: a bundle rather than a directory somebody works in.
     bundle: bool
+    #: Why its history can't be followed however sound it is, or None.
+    partial: str | None
+
+    def check_container(self, found: FindingCollector) -> bool:
+        """Check the bytes of the one file that the package is in, where there is one.
+
+        Returns:
+            Whether anything in it can be read.
+        """
+        ...
+
+    def check_claims(
+        self, head: ObjectId | None, document: Generation | None, found: FindingCollector
+    ) -> None:
+        """Compare what an incremental bundle says of itself with what is in it.
+
+        Args:
+            head: The last generation of the log.
+            document: That generation, where it can be read.
+            found: Takes the findings.
+        """
+        ...
 
     def entries(self) -> Iterator[PackageFile]:
         """Everything in the package, folders before what is in them; links aren't followed.

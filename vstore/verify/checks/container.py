@@ -21,7 +21,7 @@ from vstore.objects.layout import (
 )
 from vstore.objects.log import Damage
 from vstore.verify.report import FindingCollector
-from vstore.verify.source import LogSource, PackageSource
+from vstore.verify.source import BASE_SEGMENTS, LogSource, PackageSource
 
 __all__ = [
     "check_end",
@@ -38,6 +38,7 @@ _DAMAGE: Final = {
     "wrong_parent": "VS-CON-009",
     "wrong_sequence": "VS-CON-009",
     "torn_bytes_changed": "VS-CON-007",
+    "bundle_layout": "VS-CON-022",
 }
 _MESSAGES: Final = {
     "VS-CON-005": "bytes of the log are damaged",
@@ -49,6 +50,8 @@ _MESSAGES: Final = {
 
 def segment_path(number: int) -> str:
     """The path of a segment within a package."""
+    if number > BASE_SEGMENTS:
+        return f"base:{LOG}/{segment_name(number - BASE_SEGMENTS)}"
     return f"{LOG}/{segment_name(number)}"
 
 
@@ -99,6 +102,14 @@ def open_log(source: PackageSource, found: FindingCollector) -> LogSource | None
 def report_damage(damage: Damage, found: FindingCollector) -> None:
     """Report damage of the log, with what is known of what was lost."""
     code = _DAMAGE.get(damage.kind, "VS-CON-005")
+    if code == "VS-CON-022":
+        found.add(
+            code,
+            f"bytes {damage.start} to {damage.end} of the log are not laid out as bundles are",
+            file=segment_path(damage.segment),
+            offset=damage.start,
+        )
+        return
     lost = "an unknown number of" if damage.frames_lost is None else str(damage.frames_lost)
     named = (
         f", among them {len(damage.objects_lost)} objects known by id"

@@ -47,6 +47,9 @@ class ObjectCheck:
         self._waiting: dict[ObjectId, tuple[ObjectId, ...]] = {}
         #: Absent objects, and the document that named each first.
         self._absent: dict[ObjectId, ObjectId] = {}
+        #: So many frames are of the package that an incremental bundle continues: what they
+        #: have too much is not the bundle's fault.
+        self.foreign_frames = 0
         #: Documents of the current frame.
         self.current: dict[ObjectId, Document] = {}
         self._encoded: dict[ObjectId, bytes] = {}
@@ -83,7 +86,7 @@ class ObjectCheck:
                 )
                 add(oid, flags | BAD, number, offset, length)
                 continue
-            if not add(oid, flags, number, offset, length):
+            if not add(oid, flags, number, offset, length) and not self._is_foreign(oid):
                 self.found.add(
                     "VS-OBJ-010",
                     "stored again",
@@ -175,6 +178,9 @@ class ObjectCheck:
             actual=oid,
         )
         self.reach(oid)
+
+    def _is_foreign(self, oid: ObjectId) -> bool:
+        return self.table.frame_of(oid) < self.foreign_frames
 
     def encoded(self, oid: ObjectId) -> bytes:
         """The bytes of a document that :meth:`lookup` gave."""
@@ -271,4 +277,6 @@ class ObjectCheck:
             self.found.skip("unreachable objects: not everything could be followed")
             return
         for oid in self.table.unreached():
+            if self._is_foreign(oid):
+                continue
             self.found.add("VS-OBJ-006", "no generation leads to it", object=oid)

@@ -206,4 +206,76 @@ RULES: Final = (
             "Nothing need be done.",
         ),
     ),
+    Rule(
+        code="VS-CON-017",
+        slug="bundle-bytes",
+        severity="error",
+        summary="bytes of a bundle are not what its members ask for",
+        hint=Hint(
+            "The archive was damaged, cut, added to, or made by something else than vstore: "
+            "every byte outside of the members follows from their names, sizes and checksums.",
+            "Nothing was taken from it.",
+            "Get the bundle again from where it came from, and compare its digest there.",
+        ),
+    ),
+    Rule(
+        code="VS-CON-018",
+        slug="bundle-member",
+        severity="error",
+        summary="a bundle has a member that no bundle has, or not in that place",
+        hint=Hint(
+            "Somebody added a file to the archive, or made it with something else than vstore; "
+            "names may lead out of a folder, or become the same one on other systems.",
+            "What the known members hold was checked.",
+            "Don't unpack it with other tools; get the bundle from somebody who verified it.",
+        ),
+    ),
+    Rule(
+        code="VS-CON-019",
+        slug="bundle-unreadable",
+        severity="warning",
+        incomplete=True,
+        summary="a bundle is compressed, encrypted, or past a limit of this reader",
+        hint=Hint(
+            "Bundles of vstore hold their members as they are, in limited numbers and sizes.",
+            "Nothing was judged wrong, and nothing was read.",
+            "Ask for a bundle made by vstore, or split it with --since.",
+        ),
+    ),
+    Rule(
+        code="VS-CON-020",
+        slug="bundle-claims",
+        severity="error",
+        summary="an incremental bundle says of itself what isn't so",
+        hint=Hint(
+            "What it continues, or what it leads to, differs from what is in it.",
+            "The generations that it holds are judged on their own.",
+            "Get the bundle again from where it came from.",
+        ),
+    ),
+    Rule(
+        code="VS-CON-021",
+        slug="bundle-base",
+        severity="warning",
+        incomplete=True,
+        summary="an incremental bundle can't be verified without what it continues",
+        hint=Hint(
+            "It holds only what was published after some generation, and everything builds on "
+            "what came before.",
+            "Digests and forms of the objects in it were checked.",
+            "Give a package or a bundle that has that generation with --base.",
+        ),
+    ),
+    Rule(
+        code="VS-CON-022",
+        slug="bundle-layout",
+        severity="error",
+        summary="the log in a bundle is not laid out as bundles are",
+        hint=Hint(
+            "Salts and lengths of the segments follow from the head that the bundle leads to; "
+            "these don't.",
+            "The frames themselves were checked.",
+            "Get the bundle from somebody who made it with vstore.",
+        ),
+    ),
 )
