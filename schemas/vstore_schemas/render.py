@@ -22,6 +22,7 @@ from typing import Any, Final
 import msgspec
 
 import vstore
+from vstore.investigation.contracts import published_schemas
 from vstore.objects.document import Document, registered
 from vstore.objects.ids import ObjectId
 
@@ -71,8 +72,12 @@ def render(name: str, kind: type[Document]) -> bytes:
 
 
 def render_all() -> dict[str, bytes]:
-    """File name to bytes, of every document type."""
-    return {name + _SUFFIX: render(name, kind) for name, kind in document_types().items()}
+    """File name to bytes, of every document type and every reply contract."""
+    found = {name + _SUFFIX: render(name, kind) for name, kind in document_types().items()}
+    for name, schema in published_schemas().items():
+        text = json.dumps(schema, indent=2, ensure_ascii=False)
+        found[name.replace("_", "-") + _SUFFIX] = text.encode() + b"\n"
+    return found
 
 
 def released(folder: Path) -> dict[str, str]:

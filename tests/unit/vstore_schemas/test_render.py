@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import vstore_schemas
 from vstore.errors import InvalidError, NotFoundError, UnsupportedError
+from vstore.investigation.contracts import published_schemas
 from vstore.objects.canonical import decode, encode_value
 from vstore.objects.ids import ObjectId, object_id
 from vstore_schemas import render
@@ -33,7 +34,8 @@ def test_the_files_are_what_the_structs_say() -> None:
 
 
 def test_every_type_has_a_schema_that_is_package_data() -> None:
-    assert vstore_schemas.names() == sorted(KINDS)
+    replies = [name.replace("_", "-") for name in published_schemas()]
+    assert vstore_schemas.names() == sorted([*KINDS, *replies])
     with pytest.raises(NotFoundError) as caught:
         vstore_schemas.text("../render")
     assert caught.value.kind == "unknown_schema"
