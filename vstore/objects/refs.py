@@ -149,7 +149,8 @@ def classify(
         A state for each name in ``actual`` and ``expected``. ``lagging``: the value of an
         earlier publication (also of a ref that the head no longer has), a file that is empty
         or zeros or ends too early, or a ref that the generation named by ``refs/generation``
-        didn't have yet.
+        didn't have yet. ``refs/generation`` itself is there from the package's creation,
+        empty until the first publication, so its absence is never a lag.
     """
     past = _Past(earlier)
     states: dict[str, RefState] = {}
@@ -157,7 +158,7 @@ def classify(
         value = actual.get(name)
         if value is None:
             states[name] = "lagging" if _may_be_missing(name, actual, expected, past) else "missing"
-        elif value == expected.get(name):
+        elif value == expected.get(name) or (name == GENERATION and not expected and _empty(value)):
             states[name] = "current"
         elif isinstance(value, BadRef):
             left = _may_be_left(name, value, expected, past)
@@ -186,8 +187,7 @@ def _may_be_missing(
     parent = past.first(_any)
     named = actual.get(GENERATION)
     if name == GENERATION or named is None:
-        # Creating refs/generation is durable, and comes last in the first publication.
-        return parent is None and GENERATION not in actual
+        return False
     if isinstance(named, BadRef):
         # It was being replaced by the last publication, so it named the one before.
         return named.reason != "malformed" and (parent is None or name not in parent)
@@ -195,6 +195,10 @@ def _may_be_missing(
         return False
     at = past.first(partial(_has_value, GENERATION, named))
     return at is not None and name not in at
+
+
+def _empty(value: ObjectId | BadRef) -> bool:
+    return isinstance(value, BadRef) and value.reason == "empty"
 
 
 def _any(_: Refs) -> bool:

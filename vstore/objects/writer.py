@@ -131,6 +131,8 @@ class ObjectWriter:
         io.sync_folder(root.parent)
         temporary = root / TMP / f"format-{os.getpid()}"
         io.discard(temporary)
+        # Empty until the first publication: its absence later is never a crash's doing.
+        io.write_atomic(ref_path(root, GENERATION), b"", temporary=temporary, durable=True)
         io.write_atomic(root / FORMAT_FILE, encode_format(), temporary=temporary, durable=True)
         return cls(root, **options)
 

@@ -149,10 +149,17 @@ def test_one_ref_differs(
 
 
 def test_the_first_publication_interrupted() -> None:
-    assert classify({}, G1, []) == dict.fromkeys(G1, "lagging")
+    # refs/generation is there, empty, from the creation of the package: its absence is a
+    # deletion, in a package with one generation as in any other.
+    assert classify({}, G1, []) == dict.fromkeys(G1, "missing")
     some = {"index": G1["index"]}
-    assert classify(some, G1, []) == {GENERATION: "lagging", "index": "current", "old": "lagging"}
-    # Creating refs/generation is durable and comes last: the others were there before it.
+    assert classify(some, G1, []) == {GENERATION: "missing", "index": "current", "old": "missing"}
+    assert classify({GENERATION: EMPTY, **some}, G1, []) == {
+        GENERATION: "lagging",
+        "index": "current",
+        "old": "lagging",
+    }
+    # refs/generation is written last: the others were there before it had its value.
     assert classify({GENERATION: G1[GENERATION]}, G1, []) == {
         GENERATION: "current",
         "index": "missing",
@@ -165,8 +172,10 @@ def test_the_first_publication_interrupted() -> None:
     }
 
 
-def test_refs_of_a_log_without_publications_are_foreign() -> None:
+def test_refs_of_a_log_without_publications() -> None:
     assert classify({GENERATION: oid("g")}, {}, []) == {GENERATION: "foreign"}
+    assert classify({GENERATION: EMPTY}, {}, []) == {GENERATION: "current"}
+    assert classify({"index": EMPTY}, {}, []) == {"index": "foreign"}
 
 
 def test_earlier_generations_are_read_only_as_far_as_needed() -> None:
