@@ -15,3 +15,44 @@
 ``capture_*``        pinning sources and databases into a package
 ===================  ================================================================
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from vstore.tools.reply import ToolReply
+    from vstore.tools.request import (
+        DatabaseRows,
+        DatabaseSchema,
+        QueryLimits,
+        SourceList,
+        SourceRead,
+        SourceSearch,
+        ToolQuery,
+        ToolRequest,
+    )
+    from vstore.tools.router import Router
+
+__all__ = [
+    "DatabaseRows",
+    "DatabaseSchema",
+    "QueryLimits",
+    "Router",
+    "SourceList",
+    "SourceRead",
+    "SourceSearch",
+    "ToolQuery",
+    "ToolReply",
+    "ToolRequest",
+]
+
+
+def __getattr__(name: str) -> object:
+    # Late, so that one module of the package doesn't bring all others with it.
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    module = {"Router": "router", "ToolReply": "reply"}.get(name, "request")
+    return getattr(import_module(f"{__name__}.{module}"), name)
