@@ -39,6 +39,8 @@ _STYLES: Final = {
 @click.option("--expect", metavar="HEAD", help="Refuse another head than this generation.")
 @click.option("--extends", metavar="HEAD",
               help="Refuse a history without this generation.")  # fmt: skip
+@click.option("--base", type=click.Path(path_type=Path), metavar="PACKAGE",
+              help="What an incremental bundle continues: a package or a bundle.")  # fmt: skip
 @click.option("--jobs", "-j", type=click.IntRange(1, 256), default=1, metavar="N",
               help="Verify N packages at a time.")  # fmt: skip
 @click.option("--fail-fast", is_flag=True, help="Stop at the first error.")
@@ -58,6 +60,7 @@ def command(
     no_recompute: bool,
     expect: str | None,
     extends: str | None,
+    base: Path | None,
     jobs: int,
     fail_fast: bool,
     fail_on_warnings: bool,
@@ -67,7 +70,8 @@ def command(
     as_json: bool,
 ) -> int:
     """Read every byte of the packages at PATHS, recompute every derived fact, and report
-    all faults at once. Without PATHS, the package around the current folder.
+    all faults at once. A package is a folder or a bundle file. Without PATHS, the package
+    around the current folder.
 
     Exit code: 0 verified, 1 an error was found, 2 wrong usage, 3 could not verify,
     4 a fault of vstore; of several packages the gravest, in the order 4, 1, 3, 0.
@@ -75,6 +79,7 @@ def command(
     \b
     Examples:
       vstore verify case-592 --extends b3:4f2a...
+      vstore verify case-592.vstore.zip
       vstore verify cases/* --jobs 2 --format junit --output report.xml
     """
     from vstore.errors import NotFoundError
@@ -88,6 +93,7 @@ def command(
         expect=_head(expect, "--expect"),
         extends=_head(extends, "--extends"),
         fail_fast=fail_fast,
+        base=None if base is None else str(_package_at(base)),
     )
     form = "json" if as_json else form
     given = [*paths, *(Path(one) for one in package)]

@@ -46,7 +46,12 @@ SECTIONS: Final[dict[str, list[Listed]]] = {
         Listed("log", "Show what happened, newest first."),
         Listed("show", "Show one object: a record, a generation, a file, ..."),
         Listed("evidence", "List the evidence records."),
+        Listed("diff", "Compare two generations, packages or bundles."),
         Listed("verify", "Recompute everything; report every fault."),
+    ],
+    "Send and receive": [
+        Listed("bundle", "Pack a package into one file."),
+        Listed("clone", "Make a package of a bundle."),
     ],
     "Plumbing": [
         Listed("cat-object", "Print the bytes of an object."),

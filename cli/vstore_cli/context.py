@@ -74,6 +74,9 @@ class Session:
         from vstore.package.reader import discover
 
         named = self.package_option or self.environ.get("VSTORE_PACKAGE")
+        if named and os.path.isfile(named):  # noqa: PTH113 - false where it can't be looked at
+            # A bundle, or nothing: never the package around it.
+            return Path(named)
         return discover(Path(named) if named else Path.cwd())
 
     def reader(self) -> PackageReader:
@@ -87,6 +90,14 @@ class Session:
         from vstore.package.workspace import Workspace
 
         path = self.package_path()
+        if path.is_file():
+            from vstore_cli.errors import Refused
+
+            raise Refused(
+                "a bundle is only read",
+                kind="read_only_bundle",
+                hint="vstore clone makes a package of it, which can be written to",
+            )
         return self.closing.enter_context(
             Workspace.of_package(path, actor=self.actor, clock=self.clock)
         )
@@ -122,7 +133,7 @@ def package_option(command: F) -> F:
         metavar="PATH",
         expose_value=False,
         callback=keep,
-        help="The package; by default found from the current folder upwards.",
+        help="The package or bundle; by default found from the current folder upwards.",
     )(command)
 
 

@@ -94,7 +94,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     "directory",
     metavar="DIR",
     multiple=True,
-    help="Run as if started in DIR.",
+    help="Run as if started in DIR; or on a bundle.",
 )
 @click.option(
     "--color",
@@ -126,6 +126,9 @@ def cli(ctx: click.Context, directory: tuple[str, ...], color: Colour, no_pager:
     if no_pager:
         session.terminal.use_pager = False
     for one in directory:
+        if os.path.isfile(one):  # noqa: PTH113 - false where it can't be looked at
+            session.package_option = session.package_option or str(Path(one).absolute())
+            continue
         try:
             os.chdir(one)
         except OSError as error:

@@ -189,6 +189,16 @@ class BundleFile:
             yield piece
             position += len(piece)
 
+    def check_content(self, name: str, size: int, crc: int) -> None:
+        """Compare what was read of a member with what the archive says.
+
+        Raises:
+            IntegrityError: It differs.
+        """
+        window, expected = self._windows[name]
+        if (size, crc) != (window.size, expected):
+            raise _wrong_crc(name, window).error()
+
     def check_contents(self) -> Iterator[BundleFault]:
         """Read every member and compare its CRC-32.
 

@@ -72,12 +72,11 @@ class PackageReader:
             NotFoundError: No package there.
             StorageError, IntegrityError, UnsupportedError: It can't be read.
         """
-        found = discover(path)
-        if found.is_file():
+        if path.is_file():
             from vstore.package.bundle_reader import open_bundle
 
-            return cls(open_bundle(found))
-        return cls(ObjectReader(found))
+            return cls(open_bundle(path))
+        return cls(ObjectReader(discover(path)))
 
     @property
     def root(self) -> Path:

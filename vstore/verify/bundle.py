@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
@@ -52,9 +53,14 @@ def open_source(path: Path, base: Path | None = None) -> FolderSource | BundleSo
     Raises:
         StorageError: The bundle can't be read.
     """
-    if not path.is_file():
+    if not os.path.isfile(path):  # noqa: PTH113 - false where the path can't be looked at
         return FolderSource(path)
-    return BundleSource(path, None if base is None else open_source(base))
+    try:
+        known = None if base is None else open_source(base)
+    except StorageError:
+        # Then the bundle is verified without one, and the report says what it needs.
+        known = None
+    return BundleSource(path, known)
 
 
 class BundleSource:
@@ -71,8 +77,9 @@ class BundleSource:
     bundle = True
 
     def __init__(self, path: Path, base: FolderSource | BundleSource | None = None) -> None:
-        self._bundle = BundleFile(path)
-        self._files = BundleFiles(self._bundle)
+        #: The file itself.
+        self.file = BundleFile(path)
+        self._files = BundleFiles(self.file)
         self._base = base
         self._log: BundleLog | None = None
         #: What an incremental bundle says of itself, once the archive was checked.
@@ -81,7 +88,7 @@ class BundleSource:
 
     def close(self) -> None:
         """Close the files."""
-        self._bundle.close()
+        self.file.close()
         if isinstance(self._base, BundleSource):
             self._base.close()
 
@@ -89,12 +96,12 @@ class BundleSource:
 
     def check_container(self, found: FindingCollector) -> bool:
         """See :meth:`PackageSource.check_container`: every byte of the file is read."""
-        for fault in self._bundle.faults:
+        for fault in self.file.faults:
             _report(fault, found)
-        if not self._bundle.readable:
+        if not self.file.readable:
             return False
         try:
-            for fault in self._bundle.check_contents():
+            for fault in self.file.check_contents():
                 _report(fault, found)
             self.needs = self._files.needs()
         except StorageError as error:
@@ -134,7 +141,7 @@ class BundleSource:
 
     def usable_as_base(self) -> bool:
         """Whether this is a full bundle without a fault in its archive."""
-        return not self._bundle.faults and self._bundle.window(NEEDS_FILE) is None
+        return not self.file.faults and self.file.window(NEEDS_FILE) is None
 
     def check_claims(
         self, head: ObjectId | None, document: Generation | None, found: FindingCollector
@@ -166,18 +173,18 @@ class BundleSource:
 
     def entries(self) -> Iterator[PackageFile]:
         """See :meth:`PackageSource.entries`; unknown members were reported before."""
-        for name in self._bundle.names:
-            window = self._bundle.window(name)
+        for name in self.file.names:
+            window = self.file.window(name)
             if window is not None and name != NEEDS_FILE:
                 yield PackageFile(name, "file", window.size)
 
     def open(self, path: str) -> BinaryIO:
         """See :meth:`PackageSource.open`."""
-        if self._bundle.window(path) is None:
+        if self.file.window(path) is None:
             if self._base is not None:
                 return self._base.open(path)
             raise StorageError("no such file", kind="no_file", path=path)
-        return io.BufferedReader(_MemberStream(self._bundle.pieces(path)))
+        return io.BufferedReader(_MemberStream(self.file.pieces(path)))
 
     def refs(self) -> dict[str, ObjectId | BadRef]:
         """See :meth:`PackageSource.refs`."""
@@ -185,13 +192,13 @@ class BundleSource:
 
     def large_chunks(self, entry: LargeEntry) -> Iterator[bytes]:
         """See :meth:`PackageSource.large_chunks`."""
-        if self._base is not None and self._bundle.window(large_name(entry.oid)) is None:
+        if self._base is not None and self.file.window(large_name(entry.oid)) is None:
             return self._base.large_chunks(entry)
         return self._files.large_chunks(entry)
 
     def open_large(self, entry: LargeEntry) -> BinaryIO:
         """See :meth:`PackageSource.open_large`."""
-        if self._base is not None and self._bundle.window(large_name(entry.oid)) is None:
+        if self._base is not None and self.file.window(large_name(entry.oid)) is None:
             return self._base.open_large(entry)
         return self._files.open_large(entry)
 
@@ -203,7 +210,7 @@ class BundleSource:
         """See :meth:`PackageSource.log`."""
         since = NO_GENERATION if self.needs is None else self.needs.since.to_bytes()
         base = None if self._base is None or self.needs is None else self._base.log()
-        self._log = BundleLog(self._bundle, since, base)
+        self._log = BundleLog(self.file, since, base)
         return self._log
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from vstore.objects.ids import ObjectId
-from vstore.verify.report import Counts, FindingCollector, Report
+from vstore.verify.report import Report, unread
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
@@ -32,6 +32,7 @@ class Options:
     expect: ObjectId | None = None
     extends: ObjectId | None = None
     fail_fast: bool = False
+    base: str | None = None
 
 
 def verify_many(
@@ -98,6 +99,7 @@ def _verify(
 
     return verify_package(
         path,
+        base=options.base,
         recompute=options.recompute,
         expect=options.expect,
         extends=options.extends,
@@ -181,23 +183,7 @@ def _end(pool: ProcessPoolExecutor, *, now: bool) -> None:
 
 
 def _failed(path: str, reason: str, *, fault: bool) -> Report:
-    found = FindingCollector()
-    found.add("VS-VER-004", reason)
-    found.skip("anything: the verifier came to no end")
-    return Report(
-        path=path,
-        head=None,
-        case_id=None,
-        package_id=None,
-        findings=tuple(found.findings),
-        unlisted=0,
-        by_severity={one: found.by_severity[one] for one in ("error", "warning", "note")},
-        incomplete=True,
-        not_checked=tuple(found.not_checked),
-        counts=Counts(),
-        seconds=0.0,
-        fault=fault,
-    )
+    return unread(path, "VS-VER-004", reason, fault=fault)
 
 
 def _reason(error: BaseException) -> str:

@@ -39,7 +39,7 @@ from vstore.verify.checks.ledger import LedgerCheck
 from vstore.verify.checks.objects import ObjectCheck
 from vstore.verify.checks.replies import ReplyCheck
 from vstore.verify.objects import ObjectTable
-from vstore.verify.report import Counts, FindingCollector, FirstError, Report
+from vstore.verify.report import Counts, FindingCollector, FirstError, Report, unread
 from vstore.verify.source import LogSource, PackageSource
 
 if TYPE_CHECKING:
@@ -80,10 +80,11 @@ def verify_package(
     Returns:
         The report. A package's faults are findings, never exceptions.
 
-    Raises:
-        StorageError: A bundle can't be opened.
     """
-    source = open_source(Path(path), None if base is None else Path(base))
+    try:
+        source = open_source(Path(path), None if base is None else Path(base))
+    except StorageError as error:
+        return unread(str(path), "VS-CON-015", error.message)
     try:
         return verify_source(
             source,

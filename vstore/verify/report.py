@@ -20,6 +20,7 @@ __all__ = [
     "FindingCollector",
     "FirstError",
     "Report",
+    "unread",
 ]
 
 EXIT_VERIFIED: Final = 0
@@ -189,6 +190,34 @@ class FindingCollector:
     def faulty(self) -> bool:
         """Whether an error was found so far."""
         return bool(self.by_severity["error"])
+
+
+def unread(path: str, code: str, message: str, *, fault: bool = False) -> Report:
+    """The report of a package that nothing was read of.
+
+    Args:
+        path: What was to be verified, as it was given.
+        code: Why not: a kind of finding that leaves the verdict open.
+        message: The finding's sentence.
+        fault: Whether it was vstore that failed.
+    """
+    found = FindingCollector()
+    found.add(code, message)
+    found.skip("anything: nothing was read to its end")
+    return Report(
+        path=path,
+        head=None,
+        case_id=None,
+        package_id=None,
+        findings=tuple(found.findings),
+        unlisted=0,
+        by_severity={one: found.by_severity[one] for one in ("error", "warning", "note")},
+        incomplete=True,
+        not_checked=tuple(found.not_checked),
+        counts=Counts(),
+        seconds=0.0,
+        fault=fault,
+    )
 
 
 def _shown(value: object) -> str | None:
