@@ -23,7 +23,7 @@ from vstore.package.documents import Generation
 from vstore_cli.terminal import safe
 from vstore_cli.words import count
 
-__all__ = ["Happening", "ledger_entries", "ledger_happenings"]
+__all__ = ["Happening", "entry_happenings", "ledger_entries", "ledger_happenings"]
 
 #: How far back the reservation of a settled action is looked for.
 _LOOK_BACK = 100
@@ -90,11 +90,14 @@ def ledger_happenings(
         return []
     entries = list(ledger_entries(objects, head, until))
     return [
-        happening for _, entry in reversed(entries) for happening in _transaction(objects, entry)
+        happening
+        for _, entry in reversed(entries)
+        for happening in entry_happenings(objects, entry)
     ]
 
 
-def _transaction(objects: ObjectSource, entry: LedgerEntry) -> list[Happening]:
+def entry_happenings(objects: ObjectSource, entry: LedgerEntry) -> list[Happening]:
+    """What one ledger entry says."""
     event = entry.event
     if isinstance(event, Initialise):
         return [

@@ -94,6 +94,7 @@ def test_hostile_texts(hostile: CommandLine) -> None:
         ["ls-tree"],
         ["ls-tree", "-r", "app"],
         ["ls-refs"],
+        ["diff", "g1", "HEAD"],
         ["show"],
         ["show", "g1"],
         ["show", "app"],
