@@ -129,8 +129,10 @@ def with_next(move: Any) -> dict[str, Any]:
                 ("/next/arguments", "type_object", ()),
                 (
                     "/next/operation",
-                    "one_of database.rows, database.schema, source.list, source.read, "
-                    "source.search",
+                    (
+                        "one_of database.rows, database.schema, source.list, source.read, "
+                        "source.search"
+                    ),
                     (),
                 ),
                 ("/next/reason", "at_least 1 characters", ()),
