@@ -76,7 +76,7 @@ def _frame(
     }
     shown = "".join(f' {key}="{_text(str(value))}"' for key, value in counts.items())
     return [
-        f'<testsuite name="{_text(name)}"{shown}>',
+        f'<testsuite name="{_text(name if name.strip() else ".")}"{shown}>',
         "<properties>",
         *(
             f'<property name="{_text(key)}" value="{_text(value)}"/>'
