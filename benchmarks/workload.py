@@ -184,7 +184,9 @@ def publications(n: int, seed: int = 20240117, digest: Digest = sha256) -> Itera
     for number in range(1, n + 1):
         content, term = _next_content(corpus, rng, earlier)
         items = content["items"]
-        stamp = f"2024-{1 + number // 28 % 12:02d}-{1 + number % 28:02d}T{rng.randrange(24):02d}:{rng.randrange(60):02d}:{rng.randrange(60):02d}Z"
+        day = f"2024-{1 + number // 28 % 12:02d}-{1 + number % 28:02d}"
+        clock = [rng.randrange(24), rng.randrange(60), rng.randrange(60)]
+        stamp = f"{day}T{clock[0]:02d}:{clock[1]:02d}:{clock[2]:02d}Z"
 
         request = {
             "schema": "vstore/request/1",

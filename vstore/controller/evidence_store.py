@@ -228,7 +228,7 @@ class EvidenceStore:
             projection.follow(package)
             return EvidenceSnapshot(
                 index_ref=projection.evidence.head,
-                records=tuple(projection.records),
+                records=tuple(projection.tables.records()),
                 package=package,
             )
 
@@ -305,7 +305,7 @@ class EvidenceStore:
                 artifacts={"evidence_index": planned.index.id},
             )
         projection.evidence.apply(planned)
-        projection.records.extend(planned.index.document.records)
+        projection.tables.extend(planned.index.document.records)
         refs, ids = _aligned(planned.index.document.records, batch)
         return Saved(
             record_refs=refs,

@@ -89,7 +89,7 @@ def store_feedback(
                 planned = _plan(projection, package, operation_id, feedback_ref, limits)
                 head = _publish(repository, package, planned, operation_id, actor)
             projection.evidence.apply(planned)
-            projection.records.extend(planned.index.document.records)
+            projection.tables.extend(planned.index.document.records)
             return Stored(planned.index.document.records[0], planned.index.id, head, False)  # noqa: FBT003
 
 

@@ -11,18 +11,21 @@ from collections.abc import Callable
 from typing import Final
 from weakref import WeakKeyDictionary
 
-from vstore.budget.documents import BudgetPolicy, LedgerEntry
+from vstore.budget.documents import BudgetPolicy
 from vstore.budget.facts import RecordFacts
-from vstore.budget.replay import adopt
 from vstore.budget.state import LedgerState, OpenAction
+from vstore.controller.cached_tables import CaseTables
+from vstore.controller.fact_cache import CachedFacts, FactCache
+from vstore.controller.folding import empty_states, fold_evidence, fold_ledger, not_continued
 from vstore.errors import IntegrityError, NotFoundError
-from vstore.evidence.documents import EvidenceIndex, EvidenceRecord, IndexedRecord, ToolOrigin
+from vstore.evidence.documents import EvidenceRecord, IndexedRecord, ToolOrigin
 from vstore.evidence.state import EvidenceState
 from vstore.handoff.documents import OPERATION_OF, AsyncTestFeedback, AsyncTestRequest
 from vstore.handoff.state import REQUEST, HandoffState
+from vstore.objects.durable import DurableIO
 from vstore.objects.ids import ObjectId
 from vstore.objects.memory import ObjectSource
-from vstore.objects.sealed import Sealed, load
+from vstore.objects.reader import ObjectReader
 from vstore.package.documents import Generation
 from vstore.package.pinned import PinnedPackage
 from vstore.package.repository import Repository
@@ -105,14 +108,25 @@ class Projection:
         mutex: Held by whoever changes the package through this process.
         evidence: The fold of the evidence indices.
         ledger: The fold of the ledger.
-        records: Every record, in the order of creation.
+        tables: What both grow into; has every record, in the order of creation.
+
+    Args:
+        case_id: The case.
+        package_id: Its package.
+        objects: The package's objects.
+        io: Writes the cache of what was folded.
     """
 
-    def __init__(self, case_id: str, package_id: str) -> None:
+    def __init__(self, case_id: str, package_id: str, objects: ObjectReader, io: DurableIO) -> None:
         self.mutex = threading.RLock()
-        self.evidence = EvidenceState.empty(case_id, package_id)
-        self.ledger = LedgerState.empty(case_id, package_id)
-        self.records: list[IndexedRecord] = []
+        self._identity = (case_id, package_id)
+        self._objects = objects
+        self._cache = FactCache(objects, io)
+        self._cached = False
+        self.evidence: EvidenceState
+        self.ledger: LedgerState
+        self.tables: CaseTables
+        self._begin(self._cache.load(case_id, package_id))
         #: Open actions as of a ledger entry: asked for more often than they change.
         self._open: tuple[ObjectId | None, tuple[OpenAction, ...]] = (None, ())
         self._handoffs = HandoffState()
@@ -137,9 +151,46 @@ class Projection:
                 documents contradict each other.
             NotFoundError, InvalidError, UnsupportedError: A document can't be read.
         """
-        self._follow_evidence(package)
-        self._follow_ledger(package)
+        try:
+            self._fold(package)
+        except IntegrityError:
+            if not self._cached:
+                raise
+            # Whatever is wrong, it is not for a cache to say so.
+            self._cache.discard()
+            self._begin(None)
+            self._fold(package)
         self._package = package
+        self._save(package, _SAVE_EVERY)
+
+    def close(self, package: PinnedPackage) -> None:
+        """Keep what was folded for the next process, where that is worth while.
+
+        Args:
+            package: The head.
+        """
+        with self.mutex:
+            self.follow(package)
+            self._save(package, _SAVE_AT_END)
+
+    def _begin(self, found: CachedFacts | None) -> None:
+        self._cached = found is not None
+        if found is not None:
+            self.evidence, self.ledger, self.tables = found.evidence, found.ledger, found.tables
+            return
+        self.tables = CaseTables([], self._objects)
+        self.evidence, self.ledger = empty_states(*self._identity, self.tables)
+
+    def _fold(self, package: PinnedPackage) -> None:
+        index, entry = package.artifact("evidence_index"), package.artifact("budget_ledger")
+        if index != self.evidence.head:
+            fold_evidence(self.evidence, self.tables, package.objects, index)
+        if entry != self.ledger.head:
+            fold_ledger(self.ledger, package.objects, entry)
+
+    def _save(self, package: PinnedPackage, every: int) -> None:
+        if self._objects.sequence - self._cache.reaches >= every:
+            self._cache.save(package.generation_id, self.evidence, self.ledger, self.tables)
 
     def facts(self, objects: ObjectSource) -> PackageFacts:
         """What the ledger's rules may ask, with objects read from here."""
@@ -160,34 +211,6 @@ class Projection:
         if package is not None:
             follow_handoffs(self._handoffs, package)
         return self._handoffs
-
-    def _follow_evidence(self, package: PinnedPackage) -> None:
-        objects = package.objects
-        pending: list[Sealed[EvidenceIndex]] = []
-        oid = package.artifact("evidence_index")
-        while oid != self.evidence.head:
-            if oid is None:
-                raise _not_continued("evidence index")
-            index = load(objects, oid, EvidenceIndex)
-            pending.append(index)
-            oid = index.document.parent
-        for index in reversed(pending):
-            records = [load(objects, one.object, EvidenceRecord) for one in index.document.records]
-            self.evidence.adopt(index, records)
-            self.records.extend(index.document.records)
-
-    def _follow_ledger(self, package: PinnedPackage) -> None:
-        objects = package.objects
-        pending: list[Sealed[LedgerEntry]] = []
-        oid = package.artifact("budget_ledger")
-        while oid != self.ledger.head:
-            if oid is None:
-                raise _not_continued("ledger")
-            entry = load(objects, oid, LedgerEntry)
-            pending.append(entry)
-            oid = entry.document.parent
-        for entry in reversed(pending):
-            adopt(self.ledger, entry, lambda policy: objects.document(policy, BudgetPolicy))
 
 
 def follow_handoffs(state: HandoffState, package: PinnedPackage) -> None:
@@ -210,10 +233,14 @@ def follow_handoffs(state: HandoffState, package: PinnedPackage) -> None:
         oid = generation.parent
         generation = objects.document(oid, Generation)
     if state.head is not None and oid != state.head:
-        raise _not_continued("history of tests")
+        raise not_continued("history of tests")
     for oid, generation in reversed(pending):
         state.take(oid, generation, lambda ref: objects.document(ref, AsyncTestRequest))
 
+
+#: Frames after which the cache is written again, in a running process and at its end.
+_SAVE_EVERY: Final = 256
+_SAVE_AT_END: Final = 8
 
 _PROJECTIONS: Final[WeakKeyDictionary[Repository, Projection]] = WeakKeyDictionary()
 _GUARD: Final = threading.Lock()
@@ -224,13 +251,8 @@ def projection_of(repository: Repository, package: PinnedPackage) -> Projection:
     with _GUARD:
         found = _PROJECTIONS.get(repository)
         if found is None:
-            found = _PROJECTIONS[repository] = Projection(package.case_id, package.package_id)
+            found = _PROJECTIONS[repository] = Projection(
+                package.case_id, package.package_id, repository.reader.objects, repository.io
+            )
+            repository.before_close(found.close)
         return found
-
-
-def _not_continued(what: str) -> IntegrityError:
-    return IntegrityError(
-        f"the package's {what} no longer leads to what it held before",
-        kind="history_replaced",
-        hint="the package was replaced under a running process; start again and verify it",
-    )

@@ -8,14 +8,15 @@ the last frame (spec: storage, "Read and write ordering").
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self, Unpack
 
-from vstore.errors import ConflictError
+from vstore.errors import ConflictError, VStoreError
 from vstore.objects.canonical import encode
+from vstore.objects.durable import DurableIO
 from vstore.objects.ids import ObjectId
 from vstore.objects.locks import EVIDENCE, PackageLock
 from vstore.objects.transaction import Transaction
@@ -53,6 +54,7 @@ class Repository:
         self._history = HistoryTree(self.root, self._read_generation)
         self._evidence_lock: PackageLock | None = None
         self._refs_checked = False
+        self._before_close: list[Callable[[PinnedPackage], None]] = []
 
     @classmethod
     def create(cls, path: Path, **options: Unpack[WriterOptions]) -> Repository:
@@ -100,6 +102,11 @@ class Repository:
     def root(self) -> Path:
         """The package's folder."""
         return self._writer.reader.root
+
+    @property
+    def io(self) -> DurableIO:
+        """What does the durable I/O."""
+        return self._settings.io
 
     def pinned(self) -> PinnedPackage:
         """The head generation, publications of other processes included.
@@ -349,9 +356,21 @@ class Repository:
     def _read_generation(self, oid: ObjectId) -> tuple[Generation, bytes]:
         return self.reader.generation(oid), self.reader.objects.get(oid)
 
+    def before_close(self, keep: Callable[[PinnedPackage], None]) -> None:
+        """Have something called with the head when this repository is closed.
+
+        Args:
+            keep: Keeps what helps the next process; a VStoreError of it is of no consequence.
+        """
+        self._before_close.append(keep)
+
     def close(self) -> None:
         """Save what helps the next process, and close the files that are open."""
         with self.mutex:
+            keepers, self._before_close = self._before_close, []
+            for keep in keepers:
+                with suppress(VStoreError):
+                    keep(self.pinned())
             self._history.save()
             if self._evidence_lock is not None:
                 self._evidence_lock.close()
