@@ -1,0 +1,489 @@
+"""Evidence for the independent reader: normal form, atoms, novelty, records, indices."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+from typing import Any, Final
+
+from blake3 import blake3
+from reader_documents import INLINE, Unreadable, canonical, check_value, text_bytes
+from reader_history import MerkleTree
+
+Document = dict[str, Any]
+Report = Callable[[str, str, str], None]
+
+_KINDS: Final = {
+    "source_lines": ("lines", ("source.search", "source.read")),
+    "source_files": ("files", ("source.list",)),
+    "database_rows": ("rows", ("database.rows",)),
+    "database_schema": ("tables", ("database.schema",)),
+    "test_observations": ("observations", ("testing.request",)),
+}
+_MEMBERS: Final = [member for member, _ in _KINDS.values()]
+_POINTER: Final = re.compile(r"/tables/[^/]*/rows/(0|[1-9][0-9]{0,15})", re.ASCII)
+_INPUTS: Final = {
+    "origin": {"digest": None, "kind": "inputs", "label": ""},
+    "coverage": {"kind": "complete", "statement": "raw input"},
+}
+
+
+def items(content: Document) -> Iterator[Any]:
+    """The ungrouped items of a content, in their order."""
+    for group in content["lines"] or ():
+        for line, text in group["lines"]:
+            yield {"file": group["file"], "line": line, "path": group["path"], "text": text}
+    yield from content["files"] or ()
+    for group in content["rows"] or ():
+        for row in group["rows"]:
+            if len(row["values"]) != len(group["columns"]):
+                raise Unreadable("a row with other values than columns")
+            columns = [list(pair) for pair in zip(group["columns"], row["values"], strict=True)]
+            yield {
+                "columns": columns,
+                "location": row["location"],
+                "row": row["row"],
+                "table": group["table"],
+            }
+    yield from content["tables"] or ()
+    yield from content["observations"] or ()
+
+
+def item_count(content: Document) -> int:
+    """How many items a content has."""
+    grouped = sum(len(group["lines"]) for group in content["lines"] or ())
+    grouped += sum(len(group["rows"]) for group in content["rows"] or ())
+    return grouped + sum(len(content[one] or ()) for one in ("files", "tables", "observations"))
+
+
+def atoms(content: Document) -> list[str]:
+    """The atoms of a content, in the order of its items."""
+    if content["kind"] == "test_observations":
+        coverage, scope = "complete", content["tested"]
+    elif content["scope"] is None or content["coverage"] is None:
+        raise Unreadable("a content without scope or coverage")
+    else:
+        coverage, scope = content["coverage"]["kind"], content["scope"]["content"]
+    if scope is None:
+        raise Unreadable("observations without a test")
+    return [
+        blake3(
+            canonical(
+                {
+                    "schema": "atom-v1",
+                    "kind": content["kind"],
+                    "scope": scope,
+                    "coverage": coverage,
+                    "item": item,
+                }
+            )
+        ).hexdigest()
+        for item in items(content)
+    ]
+
+
+def check_normal(content: Document) -> None:
+    """Check that a content is in normal form.
+
+    Raises:
+        Unreadable: It isn't.
+    """
+    member, operations = _KINDS[content["kind"]]
+    if [one for one in _MEMBERS if content[one] is not None] != [member]:
+        raise Unreadable("other members than those of its kind")
+    test = content["kind"] == "test_observations"
+    if (content["scope"] is None) != test or (content["coverage"] is None) != test:
+        raise Unreadable("scope and coverage of something else")
+    if (content["tested"] is None) == test or (test and content["truncated"] is not None):
+        raise Unreadable("a test of something else")
+    sought = content["sought"]
+    if (sought is None) != bool(content[member]):
+        raise Unreadable("sought where something was found, or the reverse")
+    if sought is not None and sought["operation"] not in operations:
+        raise Unreadable("something else was sought")
+    groups = content["lines"] or ()
+    _ascend((text_bytes(one["path"]), one["file"]) for one in groups)
+    for group in groups:
+        _filled(group["lines"])
+        _ascend(line for line, _ in group["lines"])
+        for _, text in group["lines"]:
+            _check_line(text)
+    _ascend((text_bytes(one["path"]), one["file"]) for one in content["files"] or ())
+    _check_rows(content["rows"] or ())
+    for table in content["tables"] or ():
+        for text in _schema_texts(table):
+            text_bytes(text if text is not None else "")
+    _ascend(
+        (text_bytes(one["name"]), one["type"], text_bytes(one["table"]))
+        for one in content["tables"] or ()
+    )
+    _ascend(
+        (one["asked"].encode(), one["observed"].encode(), one["attachments"])
+        for one in content["observations"] or ()
+    )
+    for one in content["observations"] or ():
+        _ascend(one["attachments"])
+    if test:
+        _ascend(one["name"] for one in content["tested"]["environment"])
+        _ascend((sought or {"observations": []})["observations"])
+
+
+def _check_rows(groups: list[Document]) -> None:
+    _ascend(
+        (text_bytes(one["table"]), [text_bytes(name) for name in one["columns"]]) for one in groups
+    )
+    for group in groups:
+        _filled(group["rows"])
+        _ascend(_position(row["location"]["pointer"]) for row in group["rows"])
+        for row in group["rows"]:
+            if len(row["values"]) != len(group["columns"]):
+                raise Unreadable("a row with other values than columns")
+            check_value(row["location"]["rowid"])
+            for name, value in row["location"]["key"] or ():
+                text_bytes(name)
+                check_value(value)
+            for value in row["values"]:
+                check_value(value)
+
+
+def _schema_texts(table: Document) -> Iterator[Any]:
+    yield from (table["name"], table["table"], table["sql"])
+    for column in table["columns"]:
+        yield from (column["name"], column["declared_type"], column["default"])
+    for index in table["indices"]:
+        yield from (index["name"], index["sql"], *index["columns"])
+    for key in table["foreign_keys"]:
+        yield from (key["table"], *key["columns"], *key["references"])
+
+
+def _check_line(text: Any) -> None:
+    if isinstance(text, dict) and text["type"] == "cut":
+        head = text_bytes(text["head"])
+        bad = text["size"] <= INLINE or len(head) != INLINE or b"\n" in head
+    else:
+        raw = text_bytes(text)
+        bad = len(raw) > INLINE or b"\n" in raw
+    if bad:
+        raise Unreadable("a line in another encoding")
+
+
+def _position(pointer: str) -> int:
+    found = _POINTER.fullmatch(pointer)
+    if found is None:
+        raise Unreadable("a location that is none")
+    return int(found[1])
+
+
+def _filled(group: list[Any]) -> None:
+    if not group:
+        raise Unreadable("an empty group")
+
+
+def _ascend(keys: Iterable[Any]) -> None:
+    if any(not before < after for before, after in pairwise(keys)):
+        raise Unreadable("items out of order, or repeated")
+
+
+class Evidence:
+    """Folds the evidence of a case.
+
+    Args:
+        lookup: Gives a document by object id and schema, None where it can't be had.
+        encoded: Gives the bytes of a document that was looked up.
+        reserved: Whether an action was reserved by a hypothesis for an operation, and has no
+            record; None where that isn't known.
+        report: Takes findings.
+    """
+
+    def __init__(
+        self,
+        lookup: Callable[[str, str], Document | None],
+        encoded: Callable[[str], bytes],
+        reserved: Callable[[int, str, str, str], bool | None],
+        report: Report,
+    ) -> None:
+        self._lookup = lookup
+        self._encoded = encoded
+        self._reserved = reserved
+        self._report = report
+        self.head: str | None = None
+        self.ended = False
+        self._sequence = self.count = self._retained = self._head_bytes = 0
+        self._seen: set[str] = set()
+        self._first: dict[str, str] = {}
+        self._operations: set[tuple[int, str]] = set()
+        #: Revision and action id of every record.
+        self.actions: set[tuple[int, str]] = set()
+        self._tree = MerkleTree()
+        #: What the ledger needs of each record, by object id.
+        self.facts: dict[str, Document] = {}
+        self._checked: set[str] = set()
+
+    def _wrong(self, message: str) -> None:
+        self._report("evidence", "error", message)
+
+    def step(self, parent_id: str | None, parent: Document | None, child: Document) -> None:
+        """Take in what a generation adds."""
+        head = child["artifacts"].get("evidence_index")
+        if self.ended or head == self.head:
+            return
+        if head is None:
+            self._wrong("the evidence index disappeared")
+            self.ended = True
+            return
+        self.ended = not self._publication(head, parent_id, parent, child)
+
+    def _publication(
+        self, head: str, parent_id: str | None, parent: Document | None, child: Document
+    ) -> bool:
+        index = self._lookup(head, "evidence-index-v1")
+        if index is None:
+            return False
+        if index["rules"] != "evidence/1":
+            self._report("verifier", "unsupported", f"{head}: unknown rules")
+            return False
+        records = []
+        for one in index["records"]:
+            record = self._lookup(one["object"], "evidence-record-v1")
+            if record is None:
+                return False
+            records.append(record)
+        origin = records[0]["origin"]
+        if origin["kind"] != "tool":
+            self._report("verifier", "unsupported", f"{head}: evidence from feedback")
+            return False
+        request = self._lookup(origin["request"], "tool-request-v1")
+        reply = self._lookup(origin["reply"], "tool-reply-v1")
+        if request is None or reply is None:
+            return False
+        identity = child if parent is None else parent
+        if (
+            any(request[one] != identity[one] for one in ("case_id", "package_id"))
+            or request["analysis_revision"] != child["analysis_revision"]
+            or request["generation"] != parent_id
+        ):
+            self._wrong(f"{origin['request']}: bound to something else")
+        contents = self._contents(reply)
+        if contents is None:
+            return False
+        self._check_reply(origin, request, reply, contents, parent)
+        results = [
+            (position, result)
+            for position, result in enumerate(reply["results"])
+            if result["content"] is not None
+        ]
+        if len(results) != len(records) or any(at >= len(request["queries"]) for at, _ in results):
+            self._wrong(f"{head}: other records than its reply has results")
+            return False
+        drafts = [(at, request["queries"][at], result["content"]) for at, result in results]
+        try:
+            found = [atoms(contents[content]) for _, _, content in drafts]
+        except Unreadable as error:
+            self._wrong(f"{head}: {error}")
+            return False
+        self._records(head, index, records, drafts, found, identity, child, origin)
+        self._index(head, index, request, reply, identity, child, origin)
+        return True
+
+    def _contents(self, reply: Document) -> dict[str, Document] | None:
+        contents: dict[str, Document] = {}
+        for result in reply["results"]:
+            oid = result["content"]
+            if oid is None or oid in contents:
+                continue
+            content = self._lookup(oid, "evidence-content-v1")
+            if content is None:
+                return None
+            contents[oid] = content
+            if oid not in self._checked:
+                self._checked.add(oid)
+                try:
+                    check_normal(content)
+                except Unreadable as error:
+                    self._wrong(f"{oid}: {error}")
+        return contents
+
+    def _check_reply(
+        self,
+        origin: Document,
+        request: Document,
+        reply: Document,
+        contents: dict[str, Document],
+        parent: Document | None,
+    ) -> None:
+        wrong = []
+        if reply["request"] != origin["request"] or reply["generation"] != request["generation"]:
+            wrong.append("belongs to another request")
+        if len(reply["results"]) != len(request["queries"]):
+            wrong.append("has other results than the request has queries")
+        else:
+            for query, result in zip(request["queries"], reply["results"], strict=True):
+                wrong += self._check_result(query, result, contents, parent)
+        for message in wrong:
+            self._wrong(f"{origin['reply']}: {message}")
+
+    def _check_result(
+        self,
+        query: Document,
+        result: Document,
+        contents: dict[str, Document],
+        parent: Document | None,
+    ) -> Iterator[str]:
+        operation = query["arguments"]["operation"]
+        if (result["action_id"], result["operation"], result["provider"]) != (
+            query["action_id"],
+            operation,
+            query["contract"],
+        ):
+            yield "a result of another query"
+        successful = result["status"] == "ok"
+        if successful == (result["content"] is None) or successful == (result["error"] is not None):
+            yield "a result that is and is not an error"
+        if result["content"] is None:
+            if result["order"] is not None:
+                yield "an order of nothing"
+            return
+        content = contents[result["content"]]
+        if operation not in _KINDS[content["kind"]][1]:
+            yield "a content of another kind"
+        if content["truncated"] != result["truncated"]:
+            yield "another truncation than its content"
+        count, order = item_count(content), result["order"]
+        if order is not None and (set(order) != set(range(count)) or order == list(range(count))):
+            yield "an order that is not its content's"
+        returned = count if order is None else len(order)
+        if result["page"] is not None and result["page"]["returned"] != returned:
+            yield "a page that miscounts"
+        asked = self._snapshot(query["arguments"], parent)
+        if asked is None or content["scope"] is None or content["coverage"] is None:
+            return
+        scope = {"content": asked["content"], "name": asked["name"], "origin": asked["origin"]}
+        if content["scope"] != scope or content["coverage"] != asked["coverage"]:
+            yield "a content of another snapshot"
+
+    def _snapshot(self, arguments: Document, parent: Document | None) -> Document | None:
+        kind = "database" if arguments["operation"].startswith("database.") else "source"
+        name = arguments[kind]
+        if parent is None:
+            return None
+        if name == "inputs":
+            found = {**_INPUTS, "name": name, "kind": "source", "content": parent["inputs"]}
+        elif name in parent["snapshots"]:
+            found = self._lookup(parent["snapshots"][name], "snapshot-descriptor-v1") or {
+                "kind": ""
+            }
+        else:
+            return None
+        return found if found["kind"] == kind else None
+
+    def _records(
+        self,
+        head: str,
+        index: Document,
+        records: list[Document],
+        drafts: list[tuple[int, Document, str]],
+        found: list[list[str]],
+        identity: Document,
+        child: Document,
+        origin: Document,
+    ) -> None:
+        revision = child["analysis_revision"]
+        expected_ids = []
+        for one, record, (at, query, content), own in zip(
+            index["records"], records, drafts, found, strict=True
+        ):
+            self.count += 1
+            number = f"E{self.count:06d}"
+            expected_ids.append({"id": number, "object": one["object"]})
+            novel = sorted(set(own) - self._seen)
+            self._seen.update(novel)
+            distinct = len(set(own))
+            score = 100 * len(novel) // distinct if distinct else 0
+            first = self._first.setdefault(content, number)
+            if first == number:
+                self._retained += len(self._encoded(content))
+            self._retained += len(self._encoded(one["object"]))
+            self._tree.append(self._encoded(one["object"]))
+            expected = {
+                "schema": "evidence-record-v1",
+                "id": number,
+                "case_id": identity["case_id"],
+                "package_id": identity["package_id"],
+                "analysis_revision": revision,
+                "hypothesis_id": query["hypothesis_id"],
+                "action_id": query["action_id"],
+                "operation_id": index["operation_id"],
+                "content": content,
+                "duplicate_of": None if first == number else first,
+                "novel_atoms": novel,
+                "novelty_score": score,
+                "origin": {**origin, "position": at},
+            }
+            for member, value in expected.items():
+                if record[member] != value:
+                    self._wrong(f"record {number}: wrong {member}")
+            action = (revision, query["action_id"])
+            if action in self.actions:
+                self._wrong(f"record {number}: not the first of its action")
+            self.actions.add(action)
+            operation = query["arguments"]["operation"]
+            if (
+                self._reserved(revision, query["hypothesis_id"], query["action_id"], operation)
+                is False
+            ):
+                self._wrong(f"record {number}: no reservation")
+            self.facts[one["object"]] = {**expected, "operation": operation}
+        if index["records"] != expected_ids:
+            self._wrong(f"{head}: wrong ids of records")
+
+    def _index(
+        self,
+        head: str,
+        index: Document,
+        request: Document,
+        reply: Document,
+        identity: Document,
+        child: Document,
+        origin: Document,
+    ) -> None:
+        revision = child["analysis_revision"]
+        self._retained += self._head_bytes
+        self._retained += len(self._encoded(origin["request"])) + len(
+            self._encoded(origin["reply"])
+        )
+        payload = {
+            "schema": "evidence-payload-v1",
+            "case_id": request["case_id"],
+            "package_id": request["package_id"],
+            "analysis_revision": request["analysis_revision"],
+            "queries": request["queries"],
+            "results": reply["results"],
+        }
+        expected = {
+            "case_id": identity["case_id"],
+            "package_id": identity["package_id"],
+            "analysis_revision": revision,
+            "parent": self.head,
+            "sequence": self._sequence + 1,
+            "payload": blake3(canonical(payload)).hexdigest(),
+            "next_id": f"E{self.count + 1:06d}",
+            "count": self.count,
+            "distinct_atoms": len(self._seen),
+            "retained_bytes": self._retained,
+            "tree": {"root": self._tree.root(), "size": self.count},
+        }
+        for member, value in expected.items():
+            if index[member] != value:
+                self._wrong(f"{head}: wrong {member}")
+        operation = (revision, index["operation_id"])
+        if operation in self._operations:
+            self._wrong(f"{head}: its operation id was used before")
+        self._operations.add(operation)
+        self.head, self._head_bytes = head, len(self._encoded(head))
+        self._sequence += 1
+
+    def finish(self) -> None:
+        """Warn about more than services take by default."""
+        if self.count > 10_000 or self._retained > 64 << 20:
+            self._report("evidence", "warning", "more evidence than the default limits allow")

@@ -1,0 +1,430 @@
+"""The folder and the log for the independent reader: files, segments, frames, large objects."""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import zstandard
+from blake3 import blake3
+
+Report = Callable[[str, str, str], None]
+
+ZEROS: Final = bytes(32)
+_SEGMENT: Final = struct.Struct("<8sIIQ16sQ32sQQ32s")
+_FRAME: Final = struct.Struct("<8sII16sQQ32s32sIIII")
+_ENTRY: Final = struct.Struct("<32sBBII")
+_LARGE: Final = struct.Struct("<32sBBQQ32s")
+_TRAILER: Final = struct.Struct("<32sI4s")
+SEGMENT_HEADER: Final = _SEGMENT.size + 32
+_SEGMENT_MAGIC: Final = bytes.fromhex("8956534c0d0a1a0a")
+_FRAME_MAGIC: Final = bytes.fromhex("895653460d0a1a0a")
+_MAX_PAYLOAD: Final = 16 << 20
+_MAX_STORED: Final = 16_842_816
+_MAX_LARGE: Final = 1 << 44
+_MAX_READ: Final = 4 << 30
+_REF: Final = re.compile(r"[a-z][a-z0-9_.]{0,63}")
+
+
+class Unsupported(Exception):
+    """The package uses what this reader doesn't know."""
+
+
+class Unopenable(Exception):
+    """The log has no end that can be found."""
+
+
+class Header(NamedTuple):
+    """The header of a segment."""
+
+    salt: bytes
+    first: int
+    head: bytes
+    previous: int
+    torn: int
+    torn_digest: bytes
+
+
+class Frame(NamedTuple):
+    """A valid frame."""
+
+    sequence: int
+    before: bytes
+    generation: bytes
+    length: int
+    features: int
+    counts: tuple[int, int]
+    table: bytes
+    stored: bytes
+    raw: int
+
+
+class Stored(NamedTuple):
+    """An entry of a frame. ``content`` is None for withheld and large objects."""
+
+    oid: str
+    document: bool
+    withheld: bool
+    length: int
+    content: bytes | None
+    #: Stored length and digest of a large object.
+    large: tuple[int, bytes] | None = None
+
+
+def oid_of(raw: bytes) -> str:
+    """The object id with these digest bytes."""
+    return "b3:" + raw.hex()
+
+
+def segment_header(data: bytes, number: int) -> Header | None:
+    """The header of a segment, None when it isn't valid."""
+    if len(data) < SEGMENT_HEADER:
+        return None
+    magic, length, features, own, salt, first, head, previous, torn, digest = _SEGMENT.unpack(
+        data[: _SEGMENT.size]
+    )
+    if (
+        (magic, length, own) != (_SEGMENT_MAGIC, SEGMENT_HEADER, number)
+        or first < 1
+        or (number == 1) != (previous == 0)
+        or blake3(data[: _SEGMENT.size]).digest() != data[_SEGMENT.size : SEGMENT_HEADER]
+    ):
+        return None
+    if features:
+        raise Unsupported(f"segment {number} has unknown features")
+    return Header(salt, first, head, previous, torn, digest)
+
+
+def frame_at(data: bytes, at: int, end: int, salt: bytes) -> tuple[Frame | None, int]:
+    """The frame at an offset, None when none is valid; and its length where its header is."""
+    if at + _FRAME.size > end:
+        return None, 0
+    (
+        magic,
+        length,
+        features,
+        own_salt,
+        offset,
+        sequence,
+        before,
+        generation,
+        small,
+        large,
+        size,
+        raw,
+    ) = _FRAME.unpack_from(data, at)
+    table_end = _FRAME.size + small * _ENTRY.size + large * _LARGE.size
+    if (
+        (magic, own_salt, offset, length) != (_FRAME_MAGIC, salt, at, table_end + 32)
+        or small > 65_536
+        or large > 4_096
+        or size > _MAX_STORED
+        or raw > _MAX_PAYLOAD
+        or at + length > end
+        or blake3(data[at : at + table_end]).digest() != data[at + table_end : at + length]
+    ):
+        return None, 0
+    total = length + size + _TRAILER.size
+    if at + total > end:
+        return None, total
+    digest, claimed, magic = _TRAILER.unpack_from(data, at + length + size)
+    if (claimed, magic) != (total, b"VSFe") or (
+        blake3(data[at : at + length + size]).digest() != digest
+    ):
+        return None, total
+    table = data[at + _FRAME.size : at + table_end]
+    stored = data[at + length : at + length + size]
+    return (
+        Frame(sequence, before, generation, total, features, (small, large), table, stored, raw),
+        total,
+    )
+
+
+def frame_objects(frame: Frame) -> Iterator[Stored]:
+    """What a frame stores.
+
+    Raises:
+        Unsupported: Unknown features.
+        ValueError: Entries or payload are not as they must be.
+    """
+    if frame.features:
+        raise Unsupported("a frame has unknown features")
+    payload = b""
+    if frame.raw:
+        try:
+            facts = zstandard.get_frame_parameters(frame.stored)
+            if (
+                facts.content_size != frame.raw
+                or facts.dict_id
+                or frame.stored[:4] != b"\x28\xb5\x2f\xfd"
+            ):
+                raise ValueError("not one zstd frame of the stated size")
+            payload = zstandard.ZstdDecompressor().decompress(
+                frame.stored, max_output_size=frame.raw, allow_extra_data=False
+            )
+        except zstandard.ZstdError as error:
+            raise ValueError("the payload can't be unpacked") from error
+    elif frame.stored:
+        raise ValueError("a payload of nothing is stored as something")
+    split = frame.counts[0] * _ENTRY.size
+    found: list[Stored] = []
+    place = 0
+    for raw, kind, state, offset, length in _ENTRY.iter_unpack(frame.table[:split]):
+        if kind > 1 or state > 1 or offset != place:
+            raise ValueError("a malformed entry")
+        content = payload[place : place + length] if state == 0 else None
+        place += length if state == 0 else 0
+        found.append(Stored(oid_of(raw), kind == 1, state == 1, length, content))
+    if place != frame.raw or len(payload) != frame.raw:
+        raise ValueError("entries that don't add up to the payload")
+    for raw, kind, state, length, size, digest in _LARGE.iter_unpack(frame.table[split:]):
+        if kind > 1 or state > 1 or max(length, size) > _MAX_LARGE:
+            raise ValueError("a malformed entry")
+        found.append(Stored(oid_of(raw), kind == 1, state == 1, length, None, (size, digest)))
+    return iter(found)
+
+
+class Log:
+    """The segments of a package.
+
+    Args:
+        read: Gives the bytes of a segment by its number.
+        numbers: The numbers of all segments.
+        report: Takes findings: area, severity, message.
+    """
+
+    def __init__(self, read: Callable[[int], bytes], numbers: list[int], report: Report) -> None:
+        self._read = read
+        self._report = report
+        self._numbers = sorted(numbers)
+        self._headers: dict[int, Header | None] = {}
+        #: Whether frames were lost.
+        self.damaged = False
+
+    def _header(self, number: int) -> Header | None:
+        if number not in self._headers:
+            found = number in self._numbers
+            self._headers[number] = segment_header(self._read(number), number) if found else None
+        return self._headers[number]
+
+    def damage(self, message: str) -> None:
+        """Report damage that loses frames."""
+        self._report("container", "error", message)
+        self.damaged = True
+
+    def frames(self) -> Iterator[Frame]:
+        """All valid frames in order; damage is reported on the way.
+
+        Raises:
+            Unsupported: Unknown features of a segment.
+            Unopenable: The last segment has no valid header.
+        """
+        last = self._open_end()
+        sequence, head, known = 0, ZEROS, True
+        for number in range(1, last + 1):
+            header = self._header(number)
+            following = self._header(number + 1) if number < last else None
+            if header is None or (number < last and following is None):
+                self.damage(f"segment {number}: missing, or its end is not known")
+                known = False
+                continue
+            if known and (header.first, header.head) != (sequence + 1, head):
+                self.damage(f"segment {number} doesn't continue the one before")
+            known = True
+            data = self._read(number)
+            end = len(data) if following is None else min(following.previous, len(data))
+            walk = self._walk(number, data, header, end)
+            sequence, head = header.first - 1, header.head
+            position = yield from walk
+            sequence, head = self._last if self._last is not None else (sequence, head)
+            if following is None:
+                if position < len(data):
+                    self._report("container", "torn", f"segment {number}: torn bytes at the end")
+            else:
+                if position < following.previous:
+                    self.damage(f"segment {number}: bytes {position} on are no frame")
+                torn = data[following.previous :]
+                wanted = blake3(torn).digest() if torn else ZEROS
+                if len(data) != following.previous + following.torn or (
+                    wanted != following.torn_digest
+                ):
+                    self._report("container", "error", f"segment {number}: torn bytes changed")
+
+    def _open_end(self) -> int:
+        numbers = self._numbers
+        if numbers and self._header(numbers[-1]) is None:
+            data = self._read(numbers[-1])
+            if len(data) > SEGMENT_HEADER and data.count(0) != len(data):
+                raise Unopenable(f"the header of segment {numbers[-1]} is damaged")
+            residue = numbers.pop()
+            self._report("container", "leftover", f"segment {residue} was begun only")
+            if residue != (numbers[-1] if numbers else 0) + 1 and numbers:
+                self.damage(f"a segment before {residue} is missing")
+        if numbers and self._header(numbers[-1]) is None:
+            raise Unopenable(f"the header of segment {numbers[-1]} is damaged")
+        return numbers[-1] if numbers else 0
+
+    def _walk(self, number: int, data: bytes, header: Header, end: int) -> Iterator[Frame]:
+        """The frames of a segment; returns where the last valid one ends."""
+        sequence, head = header.first - 1, header.head
+        self._last: tuple[int, bytes] | None = None
+        position = SEGMENT_HEADER
+        while position < end:
+            frame, length = frame_at(data, position, end, header.salt)
+            if frame is None:
+                at = data.find(_FRAME_MAGIC, position + (length or 1), end)
+                while at >= 0 and frame_at(data, at, end, header.salt)[0] is None:
+                    at = data.find(_FRAME_MAGIC, at + 1, end)
+                if at < 0:
+                    break
+                self.damage(f"segment {number}: bytes {position} to {at} are damaged")
+                position = at
+                frame = frame_at(data, at, end, header.salt)[0]
+                assert frame is not None
+            elif (frame.sequence, frame.before) != (sequence + 1, head):
+                self.damage(f"segment {number}: the frame at {position} is out of order")
+            yield frame
+            sequence = frame.sequence
+            head = frame.before if frame.generation == ZEROS else frame.generation
+            self._last = (sequence, head)
+            position += frame.length
+        return position
+
+
+class Folder:
+    """The files of a package's folder; the only thing that touches them.
+
+    Args:
+        root: The folder.
+    """
+
+    bundle = False
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def names(self) -> Iterator[tuple[str, str]]:
+        """Every file (``file``), folder (``folder``) and other thing (``special``), by path."""
+        yield from self._below("")
+
+    def _below(self, prefix: str) -> Iterator[tuple[str, str]]:
+        for one in sorted(os.scandir(self.root / prefix), key=lambda one: os.fsencode(one.name)):
+            path = prefix + one.name
+            if one.is_symlink() or not (one.is_file() or one.is_dir()):
+                yield path, "special"
+            elif one.is_dir():
+                yield path, "folder"
+                yield from self._below(path + "/")
+            else:
+                yield path, "file"
+
+    def read(self, path: str, limit: int = -1) -> bytes | None:
+        """The first bytes of an ordinary file, None when there is none."""
+        whole = self.root / path
+        if whole.is_symlink() or not whole.is_file():
+            return None
+        with whole.open("rb") as file:
+            return file.read() if limit < 0 else file.read(limit)
+
+    def segment(self, number: int) -> bytes:
+        """The bytes of a segment.
+
+        Raises:
+            Unsupported: It can't be read.
+        """
+        raw = self.read(f"objects/log/{number:08d}.vlog")
+        if raw is None:
+            raise Unsupported(f"segment {number} can't be read")
+        return raw
+
+    def segments(self) -> list[int]:
+        """The numbers of all segments."""
+        folder = self.root / "objects" / "log"
+        names = [one.name for one in folder.iterdir()] if folder.is_dir() else []
+        return [
+            int(one[:8]) for one in names if re.fullmatch(r"[0-9]{8}\.vlog", one) and int(one[:8])
+        ]
+
+    def refs(self) -> dict[str, bytes] | None:
+        """The bytes of each ref, a few more than it may have; None where one can't be read."""
+        folder = self.root / "refs"
+        names = sorted(one.name for one in folder.iterdir()) if folder.is_dir() else []
+        found: dict[str, bytes] = {}
+        for name in names:
+            if _REF.fullmatch(name):
+                raw = self.read(f"refs/{name}", 80)
+                if raw is None:
+                    return None
+                found[name] = raw
+        return found
+
+
+def large_path(oid: str) -> str:
+    """Where a large object is kept."""
+    return f"objects/large/{oid[3:5]}/{oid[5:]}"
+
+
+def read_large(files: Any, one: Stored, report: Report) -> bytes | None:
+    """The bytes of a large object, None with a finding where they aren't there."""
+    assert one.large is not None
+    path = large_path(one.oid)
+    if max(one.length, one.large[0]) > _MAX_READ:
+        report("objects", "unsupported", f"{path}: larger than this reader reads")
+        return None
+    stored = files.read(path, one.large[0] + 1)
+    if stored is None:
+        report("container", "error", f"{path}: missing")
+        return None
+    if len(stored) != one.large[0] or blake3(stored).digest() != one.large[1]:
+        report("container", "error", f"{path}: not what the log records")
+        return None
+    try:
+        unpacker = zstandard.ZstdDecompressor(max_window_size=8 << 20).decompressobj()
+        parts, length = [], 0
+        for at in range(0, len(stored), 2048):
+            if unpacker.eof:
+                raise ValueError("something behind the zstd frame")
+            parts.append(unpacker.decompress(stored[at : at + 2048]))
+            length += len(parts[-1])
+            if length > one.length:
+                raise ValueError("longer than recorded")
+        if not unpacker.eof or unpacker.unused_data or length != one.length:
+            raise ValueError("not one zstd frame of the recorded length")
+    except (zstandard.ZstdError, ValueError):
+        report("container", "error", f"{path}: can't be unpacked as recorded")
+        return None
+    content = b"".join(parts)
+    if blake3(content).hexdigest() != one.oid[3:]:
+        report("objects", "error", f"{one.oid}: its bytes have another digest")
+        return None
+    return content
+
+
+def check_names(files: Any, large: set[str] | None, report: Report) -> None:
+    """Check that every file belongs to something."""
+    for path, kind in files.names():
+        top, _, rest = path.partition("/")
+        if kind == "special":
+            report("container", "error", f"{path!r}: not an ordinary file or folder")
+        elif kind == "folder":
+            known = ("refs", "objects", "objects/log", "objects/large", "objects/pack", "tmp")
+            shard = re.fullmatch(r"objects/large/[0-9a-f]{2}", path)
+            if path not in known and not shard and top not in ("cache", "locks", "tmp"):
+                report("container", "unknown", f"{path!r}: a folder of no use")
+        elif top in ("cache", "locks") and rest and not files.bundle:
+            continue
+        elif top == "tmp" and rest:
+            report("container", "leftover", f"{path!r}: left behind")
+        elif re.fullmatch(r"objects/large/[0-9a-f]{2}/[0-9a-f]{62}", path):
+            if large is not None and path not in large:
+                report("container", "leftover", f"{path!r}: named by no frame")
+        elif not (
+            path == "VSTORE"
+            or (top == "refs" and _REF.fullmatch(rest))
+            or (re.fullmatch(r"objects/log/[0-9]{8}\.vlog", path) and path[12:20] != "00000000")
+        ):
+            report("container", "unknown", f"{path!r}: a file of no use")
