@@ -1,0 +1,248 @@
+"""Consistent forgeries of calls: each is found by the code that is about it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vstore.testing.calls import small_calls
+from vstore.testing.editor import PackageEditor
+from vstore.verify import verify_package
+from vstore.verify.report import Report
+
+LOG = "investigation-log-v1"
+REQUEST = "investigation-request-v1"
+STEP = "investigation-step-v1"
+ATTEMPT = "investigation-attempt-v1"
+UPDATE = "investigation-update-v1"
+BRIEF = "working-brief-v1"
+BRIEFS = "working-briefs-v1"
+AUDIT = "change-audit-v1"
+GENERATION = "package-generation-v1"
+ZEROS = "0" * 64
+ABSENT = "b3:" + "7" * 64
+
+Change = Callable[[Any], Any]
+
+
+@pytest.fixture(scope="session")
+def called(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A good package with calls, that nobody writes to."""
+    folder = tmp_path_factory.mktemp("calls")
+    small_calls(folder / "package", folder).close()
+    for name in ("locks", "cache"):
+        shutil.rmtree(folder / "package" / name, ignore_errors=True)
+    return folder / "package"
+
+
+def put(pointer: str, value: object) -> Change:
+    def change(document: Any) -> None:
+        *way, last = pointer.split("/")[1:]
+        for part in way:
+            document = document[int(part) if isinstance(document, list) else part]
+        document[int(last) if isinstance(document, list) else last] = value
+
+    return change
+
+
+def faults(report: Report) -> set[str]:
+    return {one.code for one in report.findings if one.severity != "note"}
+
+
+def forged(original: Path, target: Path, schema: str, position: int, change: Change) -> Report:
+    editor = PackageEditor(original)
+    editor.edit(editor.find(schema, position), change)
+    editor.rechain()
+    return verify_package(editor.save(target / "forged"))
+
+
+def test_the_good_package(called: Path) -> None:
+    report = verify_package(called)
+    assert (report.exit_code, faults(report)) == (0, set())
+
+
+ONLY: list[tuple[str, int, Change, str]] = [
+    (LOG, 3, put("/parent", None), "VS-INV-001"),
+    (LOG, 3, put("/sequence", 9), "VS-INV-002"),
+    (LOG, 3, put("/case_id", "CASE-2"), "VS-INV-003"),
+    (LOG, 3, put("/analysis_revision", 2), "VS-INV-003"),
+    (LOG, 3, put("/rules", "investigation/2"), "VS-VER-003"),
+    (LOG, 3, put("/event/call_id", "call-1"), "VS-INV-004"),
+    (LOG, 2, put("/event/call_id", "call-1"), "VS-INV-004"),
+    (REQUEST, 1, put("/package_id", "OTHER"), "VS-INV-003"),
+    (REQUEST, 1, put("/call_id", "call-9"), "VS-INV-006"),
+    (REQUEST, -1, put("/brief", None), "VS-INV-007"),
+    (REQUEST, -1, put("/result", "E000003"), "VS-INV-007"),
+    (REQUEST, 2, put("/previous_rejection", []), "VS-INV-008"),
+    (REQUEST, 2, put("/previous_rejection/0/details/ids", ["E000078"]), "VS-INV-008"),
+    (REQUEST, 3, put("/previous_rejection/0/rejection", "INVESTIGATION_OTHER"), "VS-INV-008"),
+    (STEP, 0, put("/case_id", "CASE-2"), "VS-INV-003"),
+    (STEP, 0, put("/hypothesis_id", "H2"), "VS-INV-003"),
+    (STEP, 0, put("/call_id", "call-2"), "VS-INV-006"),
+    (STEP, 0, put("/contract", "investigation_project_v13"), "VS-INV-006"),
+    (STEP, 0, put("/rules", "investigation/2"), "VS-VER-003"),
+    (STEP, 0, put("/change_audit", None), "VS-INV-012 VS-INV-011"),
+    (UPDATE, 0, put("/evidence_refs", []), "VS-INV-010"),
+    (UPDATE, 0, put("/causal_review/effect", "supports"), "VS-INV-010"),
+    (UPDATE, 0, put("/causal_review/reason", "other"), "VS-INV-010"),
+    (UPDATE, 0, put("/note", "other"), "VS-INV-010"),
+    (UPDATE, 0, put("/assessment/semantic_score", 99), "VS-INV-010"),
+    (UPDATE, 0, put("/assessment/result", "E000002"), "VS-INV-010"),
+    (UPDATE, 0, put("/confidence", "confirmed"), "VS-INV-010"),
+    (UPDATE, 0, put("/next/reason", "other"), "VS-INV-010"),
+    (BRIEF, 1, put("/findings/0/text", "other"), "VS-INV-011"),
+    (BRIEF, 1, put("/parent", None), "VS-INV-011"),
+    (BRIEF, 1, put("/changes", []), "VS-INV-011"),
+    (BRIEF, 0, put("/hypothesis_id", "H2"), "VS-INV-011"),
+    (BRIEF, 0, put("/next_question", "other"), "VS-INV-011"),
+    (AUDIT, 1, put("/added", []), "VS-INV-012"),
+    (AUDIT, 1, put("/removed/0/reason", "other"), "VS-INV-012"),
+    (AUDIT, 1, put("/changed/0/fields", ["text"]), "VS-INV-012"),
+    (AUDIT, 1, put("/changed/0/reason", None), "VS-INV-012"),
+    (AUDIT, 1, put("/reordered", value=True), "VS-INV-012"),
+    (ATTEMPT, 0, put("/code", "INVESTIGATION_CONFIDENCE"), "VS-INV-013"),
+    (ATTEMPT, 0, put("/size", 9), "VS-INV-013"),
+    (ATTEMPT, 0, put("/digest", ZEROS), "VS-INV-013"),
+    (ATTEMPT, 0, put("/call_id", "call-9"), "VS-INV-006"),
+    (ATTEMPT, 0, put("/rules", "investigation/2"), "VS-VER-003"),
+    (ATTEMPT, 1, put("/hypothesis_id", "H2"), "VS-INV-003"),
+    (BRIEFS, 0, put("/briefs/0/hypothesis_id", "H2"), "VS-INV-014"),
+    (BRIEFS, -1, put("/case_id", "CASE-2"), "VS-INV-014"),
+    ("hypotheses-v1", 1, put("/hypotheses/0/confidence", "confirmed"), "VS-INV-015"),
+    ("hypotheses-v1", 1, put("/hypotheses/0/open_questions", []), "VS-INV-015"),
+    ("hypotheses-v1", 1, put("/hypotheses/1/statement", "other"), "VS-INV-015"),
+]
+
+
+@pytest.mark.parametrize(
+    ("schema", "position", "change", "codes"),
+    ONLY,
+    ids=[f"{schema}-{position}-{codes}" for schema, position, _, codes in ONLY],
+)
+def test_exactly_these_codes(
+    called: Path, tmp_path: Path, schema: str, position: int, change: Change, codes: str
+) -> None:
+    report = forged(called, tmp_path, schema, position, change)
+    # What later documents say of an edited one may fall with it, by its own code.
+    assert faults(report) == set(codes.split()), [
+        (one.code, one.message, one.pointer) for one in report.findings
+    ]
+    assert report.exit_code == (3 if codes == "VS-VER-003" else 1)
+
+
+def test_a_frozen_schema_of_another_contract(called: Path, tmp_path: Path) -> None:
+    editor = PackageEditor(called)
+    other = editor.find(REQUEST, -2).value["reply_schema"]
+    assert other != editor.find(REQUEST, 0).value["reply_schema"]
+
+    def swap(document: Any) -> None:
+        document["reply_schema"] = other
+
+    editor.edit(editor.find(REQUEST, 0), swap)
+    editor.edit(editor.find(STEP, 0), swap)
+    # The schema must be there before it is named.
+    blob = next(one for one in editor.objects() if one.oid == other)
+    editor.frames[-1].objects = [one for one in editor.frames[-1].objects if one.oid != other]
+    for frame in editor.frames:
+        frame.objects = [one for one in frame.objects if one.oid != other]
+    first = next(
+        frame for frame in editor.frames if any(one.schema == REQUEST for one in frame.objects)
+    )
+    first.objects.append(blob)
+    editor.rechain()
+    report = verify_package(editor.save(tmp_path / "forged"))
+    assert faults(report) == {"VS-INV-005"}
+
+
+def replace_reply(called: Path, target: Path, step: int, change: Change) -> Report:
+    """Another original reply in the place of a step's, everything else left as it is."""
+    import json
+
+    editor = PackageEditor(called)
+    oid = editor.find(STEP, step).value["reply"]
+    blob = next(one for one in editor.objects() if one.oid == oid)
+    value = json.loads(blob.content)
+    change(value)
+    blob.content = json.dumps(value).encode()
+    blob.edited = True
+    editor.rechain()
+    return verify_package(editor.save(target / "forged"))
+
+
+def test_an_original_reply_that_was_replaced(called: Path, tmp_path: Path) -> None:
+    report = replace_reply(
+        called, tmp_path, 0, put("/update/working_brief/findings/0/text", "other")
+    )
+    assert faults(report) == {"VS-INV-010", "VS-INV-011"}
+
+
+def test_a_reply_that_should_have_been_refused(called: Path, tmp_path: Path) -> None:
+    report = replace_reply(
+        called, tmp_path, 0, put("/update/working_brief/findings/0/evidence_refs", ["E000099"])
+    )
+    assert faults(report) == {"VS-INV-009"}
+
+
+def test_a_reply_that_should_have_been_accepted(called: Path, tmp_path: Path) -> None:
+    import json
+
+    editor = PackageEditor(called)
+    oid = editor.find(ATTEMPT, 0).value["reply"]
+    blob = next(one for one in editor.objects() if one.oid == oid)
+    value = json.loads(blob.content)
+    brief = value["update"]["working_brief"]
+    brief["findings"][0]["evidence_refs"] = ["E000001"]
+    brief["retired"] = [{"id": "B0002", "reason": "moot"}]
+    blob.content = json.dumps(value).encode()
+    blob.edited = True
+    editor.rechain()
+    assert "VS-INV-009" in faults(verify_package(editor.save(tmp_path / "forged")))
+
+
+def test_a_map_that_no_step_made(called: Path, tmp_path: Path) -> None:
+    def drop(generation: Any) -> None:
+        del generation["artifacts"]["working_brief"]
+
+    report = forged(called, tmp_path, GENERATION, -1, drop)
+    assert {"VS-HIS-010", "VS-INV-014"} <= faults(report)
+
+
+def test_an_event_that_says_something_else(called: Path, tmp_path: Path) -> None:
+    report = forged(
+        called, tmp_path, GENERATION, -1, put("/events/0/kind", "investigation.rejected")
+    )
+    assert faults(report) == {"VS-HIS-009"}
+
+
+def test_a_lost_reply_suspends_nothing_else(called: Path, tmp_path: Path) -> None:
+    report = forged(called, tmp_path, STEP, 0, put("/reply", ABSENT))
+    assert "VS-OBJ-005" in faults(report)
+    assert report.exit_code == 1
+
+
+def test_an_old_contract_needs_an_import(called: Path, tmp_path: Path) -> None:
+    editor = PackageEditor(called)
+    for position in (-3, -2):
+        editor.edit(editor.find(LOG, position), put("/imported", value=False))
+    editor.rechain()
+    report = verify_package(editor.save(tmp_path / "forged"))
+    assert {"VS-INV-004", "VS-HIS-009"} <= faults(report)
+
+
+def test_a_call_about_no_hypothesis(called: Path, tmp_path: Path) -> None:
+    editor = PackageEditor(called)
+    editor.edit(editor.find(LOG, -1), put("/event/hypothesis_id", "H9"))
+    editor.edit(editor.find(REQUEST, -1), put("/hypothesis_id", "H9"))
+    editor.rechain()
+    assert "VS-INV-004" in faults(verify_package(editor.save(tmp_path / "forged")))
+
+
+def test_every_code_is_reached() -> None:
+    from vstore.verify.rules.investigation import RULES
+
+    named = {code for *_, codes in ONLY for code in codes.split()} | {"VS-INV-005", "VS-INV-009"}
+    assert {rule.code for rule in RULES} <= named
