@@ -43,6 +43,8 @@ POLICY: Final = BudgetPolicy(
         "source.list": 5,
         "source.read": 20,
         "source.search": 10,
+        "testing.request_automated": 20,
+        "testing.request_human": 40,
     },
     initial_credits=200,
     new_evidence_score=60,

@@ -20,6 +20,7 @@ def _import_all() -> None:
     """Make every document type of a package known."""
     import vstore.budget.documents
     import vstore.evidence.documents
+    import vstore.handoff.documents
     import vstore.investigation.documents
     import vstore.objects.tree
     import vstore.package.documents

@@ -22,6 +22,7 @@ Area = Literal[
     "inputs",
     "evidence",
     "ledger",
+    "handoff",
     "investigation",
     "verifier",
 ]

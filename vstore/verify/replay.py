@@ -31,12 +31,14 @@ from vstore.verify.checks.container import (
     segment_path,
 )
 from vstore.verify.checks.evidence import EvidenceCheck
+from vstore.verify.checks.handoff import HandoffCheck
 from vstore.verify.checks.history import HistoryCheck, Step, check_hypotheses
 from vstore.verify.checks.inputs import InputCheck
 from vstore.verify.checks.investigation import InvestigationCheck
 from vstore.verify.checks.large import check_large
 from vstore.verify.checks.ledger import LedgerCheck
 from vstore.verify.checks.objects import ObjectCheck
+from vstore.verify.checks.origins import SourceReader
 from vstore.verify.checks.replies import ReplyCheck
 from vstore.verify.objects import ObjectTable
 from vstore.verify.report import Counts, FindingCollector, FirstError, Report, unread
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
     from vstore.tools.router import Router
 
 T = TypeVar("T")
-AreaCheck = InputCheck | EvidenceCheck | LedgerCheck | InvestigationCheck
+AreaCheck = InputCheck | EvidenceCheck | LedgerCheck | HandoffCheck | InvestigationCheck
 
 __all__ = ["Replay", "verify_package", "verify_source"]
 
@@ -190,8 +192,10 @@ class Replay:
         self.inputs = InputCheck(self.objects, self.found)
         self.replies = ReplyCheck(self.objects, self.found, router)
         self.ledger = LedgerCheck(self.objects, self.found)
-        self.evidence = EvidenceCheck(self.objects, self.found, self.ledger, self.replies)
-        self.ledger.attach(self.evidence)
+        self.handoffs = HandoffCheck(self.objects, self.found, self.ledger)
+        sources = SourceReader(self.objects, self.found, self.replies, self.handoffs)
+        self.evidence = EvidenceCheck(self.objects, self.found, self.ledger, sources)
+        self.ledger.attach(self.evidence, self.handoffs)
         self.investigation = InvestigationCheck(self.objects, self.found, self.evidence)
 
     def counts(self) -> Counts:
@@ -316,7 +320,11 @@ class Replay:
             before is None
             or before.artifacts != now.artifacts
             or before.analysis_revision != now.analysis_revision
+            or before.blocked != now.blocked
+            or before.attachments != now.attachments
         ):
+            # Tests are handed out and answered on what was there before.
+            self._area("tests", step, self.handoffs)
             self._area("evidence", step, self.evidence)
             self._area("the ledger", step, self.ledger)
             self._area("the investigation", step, self.investigation)
@@ -350,7 +358,13 @@ class Replay:
         complete = self._lost is None
         whole = complete and all(
             check.suspended is None
-            for check in (self.inputs, self.evidence, self.ledger, self.investigation)
+            for check in (
+                self.inputs,
+                self.evidence,
+                self.ledger,
+                self.handoffs,
+                self.investigation,
+            )
         )
         self._guard("references", lambda: self.objects.finish(complete=complete, whole=whole))
         self._guard("what the bundle says of itself", self._check_claims)

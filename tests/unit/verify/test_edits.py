@@ -152,7 +152,7 @@ def test_exactly_these_codes(
             "VS-HIS-006",
         ),
         (INDEX, 1, lambda d: d["records"].pop(), "VS-EVD-013"),
-        (RECORD, 0, put("/origin", {"feedback": ABSENT, "kind": "feedback"}), "VS-VER-003"),
+        (RECORD, 0, put("/origin", {"feedback": ABSENT, "kind": "feedback"}), "VS-OBJ-005"),
         (RECORD, 1, put("/origin", {"feedback": ABSENT, "kind": "feedback"}), "VS-EVD-012"),
         (RECORD, 0, put("/origin/request", ABSENT), "VS-OBJ-005"),
         (REQUEST, 0, lambda d: d["queries"].pop(), "VS-EVD-015"),

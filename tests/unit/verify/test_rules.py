@@ -7,7 +7,7 @@ import pytest
 from vstore.verify.findings import Finding, Rule
 from vstore.verify.rules import RULES
 
-AREAS = {"CON", "OBJ", "HIS", "INP", "EVD", "LED", "INV", "VER"}
+AREAS = {"CON", "OBJ", "HIS", "INP", "EVD", "LED", "HND", "INV", "VER"}
 
 
 def test_codes_are_of_one_form_and_numbered_without_gaps() -> None:
@@ -24,6 +24,7 @@ def test_no_code_is_defined_twice() -> None:
     from vstore.verify.rules import (
         container,
         evidence,
+        handoff,
         history,
         inputs,
         investigation,
@@ -39,6 +40,7 @@ def test_no_code_is_defined_twice() -> None:
         inputs,
         evidence,
         ledger,
+        handoff,
         investigation,
         verifier,
     )

@@ -11,22 +11,17 @@ from vstore.evidence.documents import (
     RULES,
     EvidenceIndex,
     EvidenceRecord,
-    FeedbackOrigin,
-    ToolOrigin,
 )
 from vstore.evidence.index import Draft, Publication, plan_publication
 from vstore.evidence.limits import EvidenceLimits
-from vstore.evidence.payload import tool_payload
 from vstore.evidence.state import EvidenceState
 from vstore.objects.canonical import to_value
 from vstore.objects.ids import ObjectId
 from vstore.objects.sealed import Sealed
-from vstore.tools.reply import ReplyEnvelope
-from vstore.tools.request import ToolRequest, operation_of
 from vstore.verify.checks.difference import difference_of
 from vstore.verify.checks.history import Step
 from vstore.verify.checks.objects import ObjectCheck
-from vstore.verify.checks.replies import ReplyCheck
+from vstore.verify.checks.origins import RecordSource, SourceReader
 from vstore.verify.report import FindingCollector
 
 if TYPE_CHECKING:
@@ -68,25 +63,19 @@ _INDEX: Final = {
 class _Batch:
     """What one index adds, and where it comes from, as stored."""
 
-    __slots__ = ("envelope", "index", "index_id", "records", "reply", "request", "request_id")
+    __slots__ = ("index", "index_id", "records", "source")
 
     def __init__(
         self,
         index_id: ObjectId,
         index: EvidenceIndex,
         records: Sequence[Sealed[EvidenceRecord]],
-        request_id: ObjectId,
-        request: ToolRequest,
-        reply: ObjectId,
-        envelope: ReplyEnvelope,
+        source: RecordSource,
     ) -> None:
         self.index_id = index_id
         self.index = index
         self.records = records
-        self.request_id = request_id
-        self.request = request
-        self.reply = reply
-        self.envelope = envelope
+        self.source = source
 
 
 class EvidenceCheck:
@@ -96,7 +85,7 @@ class EvidenceCheck:
         objects: Where documents are.
         found: Takes the findings.
         ledger: Knows which actions are reserved.
-        replies: Checks replies and contents.
+        sources: Finds what records come from.
     """
 
     def __init__(
@@ -104,12 +93,12 @@ class EvidenceCheck:
         objects: ObjectCheck,
         found: FindingCollector,
         ledger: LedgerCheck,
-        replies: ReplyCheck,
+        sources: SourceReader,
     ) -> None:
         self._objects = objects
         self._found = found
         self._ledger = ledger
-        self._replies = replies
+        self._sources = sources
         self.state: EvidenceState | None = None
         #: Why the rest of the evidence is not checked, or None.
         self.suspended: str | None = None
@@ -197,22 +186,8 @@ class EvidenceCheck:
             if record is None:
                 return None
             records.append(Sealed(record, self._objects.encoded(one.object), one.object))
-        first = records[0]
-        origin = first.document.origin
-        if isinstance(origin, FeedbackOrigin):
-            self._found.add(
-                "VS-VER-003",
-                "a record comes from feedback, which this version can't judge",
-                object=first.id,
-                pointer="/origin",
-            )
-            self.suspend("feedback is not known to this version")
-            return None
-        request = lookup(origin.request, ToolRequest, first.id, "/origin/request")
-        envelope = lookup(origin.reply, ReplyEnvelope, first.id, "/origin/reply")
-        if request is None or envelope is None:
-            return None
-        return _Batch(head, index, records, origin.request, request, origin.reply, envelope)
+        source = self._sources.read(records[0])
+        return None if source is None else _Batch(head, index, records, source)
 
     # ---- checking
 
@@ -220,22 +195,21 @@ class EvidenceCheck:
         state = self.state
         assert state is not None
         affects = tuple(f"record {one.document.id}" for one in batch.records)
-        if not self._replies.check(
-            step, batch.request_id, batch.request, batch.reply, batch.envelope, affects
-        ):
-            self.suspend(f"the reply that {step.name} stores can't be read")
+        self._check_event(step, batch.source.event)
+        if not batch.source.check(step, affects):
+            self.suspend(f"what the records of {step.name} come from can't be read")
             return
-        drafts = self._drafts(batch)
+        drafts = batch.source.drafts()
         if drafts is None or len(drafts) != len(batch.records):
             self._found.add(
                 "VS-EVD-013",
-                f"{step.name} adds {len(batch.records)} records for a reply with "
-                f"{'other' if drafts is None else len(drafts)} results",
+                f"{step.name} adds {len(batch.records)} records for an answer "
+                f"with {'other' if drafts is None else len(drafts)} results",
                 object=batch.index_id,
                 pointer="/records",
                 affects=affects,
             )
-            self.suspend(f"the records of {step.name} are not those of its reply")
+            self.suspend(f"the records of {step.name} are not those of its answer")
             return
         revision = step.generation.analysis_revision
         self._check_operation(revision, batch)
@@ -245,10 +219,9 @@ class EvidenceCheck:
                 state,
                 revision=revision,
                 operation_id=batch.index.operation_id,
-                payload=tool_payload(batch.request, batch.envelope),
+                payload=batch.source.payload,
                 drafts=drafts,
-                source_bytes=self._objects.table.size(batch.request_id)
-                + self._objects.table.size(batch.reply),
+                source_bytes=sum(map(self._objects.table.size, batch.source.documents)),
                 stored_records=batch.records,
             )
         except (InvalidError, UnsupportedError) as error:
@@ -266,7 +239,7 @@ class EvidenceCheck:
                 revision,
                 draft.hypothesis_id,
                 draft.action_id,
-                self._operation(batch, draft),
+                batch.source.operation(draft),
                 assessed.novelty_score,
             )
         state.apply(
@@ -275,31 +248,19 @@ class EvidenceCheck:
             index=Sealed(batch.index, self._objects.encoded(batch.index_id), batch.index_id),
         )
 
-    def _drafts(self, batch: _Batch) -> list[Draft] | None:
-        drafts: list[Draft] = []
-        queries = batch.request.queries
-        for position, result in enumerate(batch.envelope.results):
-            if result.content is None:
-                continue
-            content = self._replies.content(result.content)
-            if content is None or position >= len(queries):
-                return None
-            query = queries[position]
-            drafts.append(
-                Draft(
-                    hypothesis_id=query.hypothesis_id,
-                    action_id=query.action_id,
-                    content=content,
-                    origin=ToolOrigin(
-                        request=batch.request_id, reply=batch.reply, position=position
-                    ),
-                )
+    def _check_event(self, step: Step, expected: str) -> None:
+        """What the generation says it stored is what its records come from."""
+        said = [one.kind for one in step.generation.events if one.kind.startswith("evidence.")]
+        if said and said != [expected]:
+            self._found.add(
+                "VS-HIS-009",
+                f"{step.name} says that it stored other evidence than it did",
+                object=step.oid,
+                pointer="/events",
+                expected=expected,
+                actual=", ".join(said),
+                affects=(step.name,),
             )
-        return drafts
-
-    def _operation(self, batch: _Batch, draft: Draft) -> str:
-        assert isinstance(draft.origin, ToolOrigin)
-        return operation_of(batch.request.queries[draft.origin.position].arguments)
 
     def _check_operation(self, revision: int, batch: _Batch) -> None:
         assert self.state is not None
@@ -330,7 +291,7 @@ class EvidenceCheck:
                 self._found.skip("reservations of later records: the ledger can't be followed")
                 continue
             action = self._ledger.open_action(revision, draft.action_id)
-            operation = self._operation(batch, draft)
+            operation = batch.source.operation(draft)
             if (
                 action is None
                 or action.hypothesis_id != draft.hypothesis_id

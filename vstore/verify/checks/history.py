@@ -28,6 +28,8 @@ KNOWN_ARTIFACTS: Final = frozenset(
         "budget_ledger",
         "budget_policy",
         "hypotheses",
+        "async_test_feedback",
+        "async_test_request",
         "investigation_log",
         "working_brief",
     }

@@ -23,6 +23,7 @@ from vstore.objects.ids import ObjectId
 from vstore.package.documents import Hypotheses
 from vstore.verify.checks.difference import difference_of
 from vstore.verify.checks.evidence import EvidenceCheck
+from vstore.verify.checks.handoff import HandoffCheck
 from vstore.verify.checks.history import Step
 from vstore.verify.checks.objects import ObjectCheck
 from vstore.verify.report import FindingCollector
@@ -53,6 +54,7 @@ class LedgerCheck:
         self._objects = objects
         self._found = found
         self._evidence: EvidenceCheck | None = None
+        self._handoffs: HandoffCheck | None = None
         self.state: LedgerState | None = None
         #: Why the rest of the ledger is not checked, or None.
         self.suspended: str | None = None
@@ -63,9 +65,10 @@ class LedgerCheck:
         self._records: dict[tuple[int, str], str] = {}
         self._results: set[tuple[int, str]] = set()
 
-    def attach(self, evidence: EvidenceCheck) -> None:
-        """Say where records are judged."""
+    def attach(self, evidence: EvidenceCheck, handoffs: HandoffCheck) -> None:
+        """Say where records and tests are judged."""
         self._evidence = evidence
+        self._handoffs = handoffs
 
     def open_action(self, revision: int, action_id: str) -> OpenAction | None:
         """The reservation of an action that is open, or None."""
@@ -333,6 +336,6 @@ class LedgerCheck:
         return state is not None and state.recorded(revision, action_id)
 
     def submitted(self, revision: int, action_id: str, /) -> bool:
-        """See :class:`vstore.budget.ledger.Facts`; no tests are handed out yet."""
-        del revision, action_id
-        return False
+        """See :class:`vstore.budget.ledger.Facts`."""
+        assert self._handoffs is not None
+        return self._handoffs.submitted(revision, action_id)

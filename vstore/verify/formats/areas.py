@@ -33,7 +33,7 @@ _OF_CODE: Final = {
     "INP": "inputs",
     "EVD": "evidence",
     "LED": "ledger",
-    "HAN": "handoff",
+    "HND": "handoff",
     "INV": "investigation",
     "TRU": "trust",
     "VER": "verifier",
@@ -54,6 +54,7 @@ _OF_WORD: Final = {
     "reservations": "evidence",
     "hypotheses": "history",
     "attachments": "handoff",
+    "tests": "handoff",
 }
 
 

@@ -7,6 +7,7 @@
 ``inputs``         VS-INP: trees, raw input, snapshots
 ``evidence``       VS-EVD: indices, records, contents, novelty, replies
 ``ledger``         VS-LED: events, figures, policies, bindings
+``handoff``        VS-HND: tests handed out, their answers, their attachments
 ``investigation``  VS-INV: calls, frozen schemas, replies, briefs, audits
 ``verifier``       VS-VER: what kept the verifier from judging
 =================  ====================================================================
@@ -20,6 +21,7 @@ from vstore.verify.findings import Rule
 from vstore.verify.rules import (
     container,
     evidence,
+    handoff,
     history,
     inputs,
     investigation,
@@ -39,6 +41,7 @@ RULES: Final[dict[str, Rule]] = {
         inputs,
         evidence,
         ledger,
+        handoff,
         investigation,
         verifier,
     )

@@ -311,4 +311,29 @@ RULES: Final = (
             _DISTRUST,
         ),
     ),
+    Rule(
+        code="VS-EVD-025",
+        slug="unconfirmed-feedback",
+        severity="error",
+        summary=("a record comes from a test's answer that was not confirmed"),
+        hint=Hint(
+            (
+                "Only an answer that a generation confirmed becomes evidence, in the "
+                "analysis revision of its request."
+            ),
+            _OTHERS,
+            _DISTRUST,
+        ),
+    ),
+    Rule(
+        code="VS-EVD-026",
+        slug="observations-differ",
+        severity="error",
+        summary=("a content is not what the tester's answer yields"),
+        hint=Hint(
+            ("The observations, the environment or the question are not those of the answer."),
+            ("The answer itself, as it was confirmed."),
+            ("Believe the answer, not this content; and find out what wrote it."),
+        ),
+    ),
 )
