@@ -18,6 +18,10 @@ def command() -> None:
 
     Whoever gets the file verifies and reads it as it is: vstore verify FILE,
     vstore -C FILE log; vstore clone FILE makes a package of it.
+
+    \b
+    Example:
+      vstore bundle create case-592 case-592.vstore.zip
     """
 
 

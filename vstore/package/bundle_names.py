@@ -92,7 +92,8 @@ def _rank(name: str) -> int | None:
 
 
 def _folded(raw: bytes) -> str:
-    text = raw.decode("utf-8", "surrogateescape")
+    # Longer names are foreign anyway.
+    text = raw[:_MAX_SHOWN].decode("utf-8", "surrogateescape")
     return unicodedata.normalize("NFKC", text).casefold()
 
 

@@ -95,7 +95,8 @@ class CountingIO(DurableIO):
         self.inner.write(fd, chunk)
 
     def sync(self, fd: int) -> None:
-        self._count(Operation("sync", self._paths[fd]))
+        # A reader's descriptor was opened elsewhere.
+        self._count(Operation("sync", self._paths.get(fd, Path())))
         self.inner.sync(fd)
 
     def sync_folder(self, path: Path) -> None:
