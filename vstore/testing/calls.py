@@ -8,7 +8,7 @@ from typing import Any
 from vstore.controller.investigation_steps import InvestigationSteps, OpenCall, Outcome
 from vstore.testing.investigation import CASE, PACKAGE, Investigation
 from vstore.testing.replies import encoded, finding, reply_v13, reply_v14
-from vstore.tools.request import DatabaseRows, SourceRead, SourceSearch
+from vstore.tools.request import Arguments, DatabaseRows, SourceRead, SourceSearch
 
 __all__ = ["Calls", "small_calls"]
 
@@ -53,11 +53,12 @@ class Calls(Investigation):
 
     def look(self, number: int, hypothesis: str = "H1") -> None:
         """Store one more record, under the action ``look-NUMBER``."""
-        arguments = [
+        choices: list[Arguments] = [
             SourceSearch(source="code", pattern="BUG"),
             SourceRead(source="code", path="app/orders.py"),
             DatabaseRows(database="shop", table="orders"),
-        ][number % 3]
+        ]
+        arguments = choices[number % 3]
         self.ask(f"look-{number}", [(hypothesis, f"look-{number}", arguments)])
 
 
