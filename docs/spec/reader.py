@@ -97,6 +97,7 @@ class Package:
         self._refs: list[dict[str, str]] = []
         self._before: Document | None = None
         self._identity: tuple[str, str] | None = None
+        self._evidence: Evidence
         self._ledger = Ledger(
             self._lookup, self._recorded, self._fact, lambda: self._evidence.ended, self.report
         )
@@ -252,8 +253,9 @@ class Package:
             if found.reached:
                 found.reached = False
                 self._reach(oid)
-        if found.value is not None and found.value["schema"] == schema:
-            return found.value
+        value = found.value
+        if value is not None and value["schema"] == schema:
+            return value
         self.report("objects", "error", f"{oid}: no {schema}")
         return None
 
@@ -393,15 +395,14 @@ def lines(package: Package) -> Iterator[str]:
 def main(paths: list[str]) -> int:
     """Read packages; the gravest outcome."""
     if not paths:
-        print("usage: reader.py PACKAGE...")
+        sys.stderr.write("usage: reader.py PACKAGE...\n")
         return 2
     outcomes = set()
     for path in paths:
         package = Package(Folder(Path(path)))
         package.read()
-        print(path)
-        for line in lines(package):
-            print("  " + line.encode("ascii", "backslashreplace").decode())
+        for line in (path, *lines(package)):
+            sys.stdout.write(line.encode("ascii", "backslashreplace").decode() + "\n")
         outcomes.add(package.outcome)
     return next(one for one in (1, 3, 0) if one in outcomes)
 

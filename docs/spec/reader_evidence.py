@@ -110,7 +110,7 @@ def check_normal(content: Document) -> None:
         for _, text in group["lines"]:
             _check_line(text)
     _ascend((text_bytes(one["path"]), one["file"]) for one in content["files"] or ())
-    _check_rows(content["rows"] or ())
+    _check_rows(content["rows"] or [])
     for table in content["tables"] or ():
         for text in _schema_texts(table):
             text_bytes(text if text is not None else "")

@@ -15,7 +15,12 @@ from reader_documents import Unreadable, text_bytes
 
 RESERVED: Final = {"generation", "inputs", "snapshots", "attachments"}
 KNOWN: Final = {"evidence_index", "budget_ledger", "budget_policy", "hypotheses"}
-_NOTHING: Final = {"inputs": None, "snapshots": {}, "attachments": None, "artifacts": {}}
+_NOTHING: Final[dict[str, Any]] = {
+    "inputs": None,
+    "snapshots": {},
+    "attachments": None,
+    "artifacts": {},
+}
 _REPEATABLE: Final = {"advance", "source.add", "database.add"}
 
 Document = dict[str, Any]

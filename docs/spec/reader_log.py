@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -204,6 +204,7 @@ class Log:
         self._headers: dict[int, Header | None] = {}
         #: Whether frames were lost.
         self.damaged = False
+        self._gap = ""
 
     def _header(self, number: int) -> Header | None:
         if number not in self._headers:
@@ -237,10 +238,7 @@ class Log:
             known = True
             data = self._read(number)
             end = len(data) if following is None else min(following.previous, len(data))
-            walk = self._walk(number, data, header, end)
-            sequence, head = header.first - 1, header.head
-            position = yield from walk
-            sequence, head = self._last if self._last is not None else (sequence, head)
+            position, sequence, head = yield from self._walk(number, data, header, end)
             if following is None:
                 if position < len(data):
                     self._report("container", "torn", f"segment {number}: torn bytes at the end")
@@ -253,6 +251,8 @@ class Log:
                     wanted != following.torn_digest
                 ):
                     self._report("container", "error", f"segment {number}: torn bytes changed")
+        if self._gap:
+            self.damage(self._gap)
 
     def _open_end(self) -> int:
         numbers = self._numbers
@@ -262,16 +262,17 @@ class Log:
                 raise Unopenable(f"the header of segment {numbers[-1]} is damaged")
             residue = numbers.pop()
             self._report("container", "leftover", f"segment {residue} was begun only")
-            if residue != (numbers[-1] if numbers else 0) + 1 and numbers:
-                self.damage(f"a segment before {residue} is missing")
+            if numbers and residue != numbers[-1] + 1:
+                self._gap = f"a segment before {residue} is missing"
         if numbers and self._header(numbers[-1]) is None:
             raise Unopenable(f"the header of segment {numbers[-1]} is damaged")
         return numbers[-1] if numbers else 0
 
-    def _walk(self, number: int, data: bytes, header: Header, end: int) -> Iterator[Frame]:
-        """The frames of a segment; returns where the last valid one ends."""
+    def _walk(
+        self, number: int, data: bytes, header: Header, end: int
+    ) -> Generator[Frame, None, tuple[int, int, bytes]]:
+        """The frames of a segment; where the last valid one ends, its number, the head then."""
         sequence, head = header.first - 1, header.head
-        self._last: tuple[int, bytes] | None = None
         position = SEGMENT_HEADER
         while position < end:
             frame, length = frame_at(data, position, end, header.salt)
@@ -290,9 +291,8 @@ class Log:
             yield frame
             sequence = frame.sequence
             head = frame.before if frame.generation == ZEROS else frame.generation
-            self._last = (sequence, head)
             position += frame.length
-        return position
+        return position, sequence, head
 
 
 class Folder:

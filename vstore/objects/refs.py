@@ -30,6 +30,7 @@ __all__ = [
     "classify",
     "decode_ref",
     "encode_ref",
+    "is_ref_name",
     "read_refs",
     "ref_path",
     "stray_refs",
@@ -60,13 +61,18 @@ class BadRef(NamedTuple):
     start: str = ""
 
 
+def is_ref_name(name: str) -> bool:
+    """Whether a ref may have this name."""
+    return _NAME.fullmatch(name) is not None
+
+
 def check_ref_name(name: str) -> None:
     """Refuse a name that can't be a ref's.
 
     Raises:
         InvalidError: Not ``[a-z][a-z0-9_.]{0,63}``.
     """
-    if _NAME.fullmatch(name) is None:
+    if not is_ref_name(name):
         raise InvalidError(
             "a ref name has lower-case letters, digits, _ and .", kind="invalid_ref_name"
         )

@@ -290,3 +290,10 @@ def test_an_unreadable_file_is_not_verified(big: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(os, "open", refuse)
     report = verify_package(big)
     assert report.exit_code in (1, 3)
+
+
+@pytest.mark.parametrize("name", ["UPPER", "generation~", ".generation.swp"])
+def test_a_file_beside_the_refs_that_is_none(package: Path, name: str) -> None:
+    (package / "refs" / name).write_bytes(b"what somebody left here\n")
+    report = verify_package(package)
+    assert (report.exit_code, faults(report)) == (0, ["VS-CON-003"])

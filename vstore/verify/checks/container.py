@@ -20,6 +20,7 @@ from vstore.objects.layout import (
     segment_number,
 )
 from vstore.objects.log import Damage
+from vstore.objects.refs import is_ref_name
 from vstore.verify.report import FindingCollector
 from vstore.verify.source import BASE_SEGMENTS, LogSource, PackageSource
 
@@ -182,7 +183,7 @@ def _check_file(
     if top == TMP and rest:
         found.add("VS-CON-014", "left behind by an interrupted writer", file=visible(path))
         return
-    if path == FORMAT_FILE or (top == REFS and rest and "/" not in rest):
+    if path == FORMAT_FILE or (top == REFS and is_ref_name(rest)):
         return
     folder, _, name = path.rpartition("/")
     if folder == LOG and segment_number(name) is not None:
