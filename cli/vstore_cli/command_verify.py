@@ -99,6 +99,8 @@ def command(
     given = [*paths, *(Path(one) for one in package)]
     try:
         places = [str(_package_at(one)) for one in given] or [str(session.package_path())]
+        # A package that is named by several of its files is verified once.
+        places = list({os.path.realpath(one): one for one in reversed(places)}.values())[::-1]
     except NotFoundError as error:
         # Nothing to verify is never a verdict.
         session.terminal.error(*error_lines(error))
@@ -182,16 +184,27 @@ class _Writer:
 
 
 def _package_at(place: Path) -> Path:
-    """The package that a path is, or is inside of; the path itself where there is none."""
+    """The package that a path is, or is part of; the path itself where there is none."""
     from vstore.errors import NotFoundError
     from vstore.package.reader import discover, is_package
 
-    if is_package(place) or not place.is_dir():
+    if is_package(place):
         return place
     try:
-        return discover(place)
-    except NotFoundError:
-        return place
+        if place.is_dir():
+            return discover(place)
+        if place.is_file():
+            package = discover(place.parent)
+            # Part of it are only files that make it up: a broken bundle that lies in a
+            # package must not be verified because that one is sound.
+            inside = place.resolve().relative_to(package.resolve()).parts
+            if len(inside) > 1 and inside[0] in ("refs", "objects"):
+                return package
+            if inside == ("VSTORE",):
+                return package
+    except (NotFoundError, ValueError):
+        pass
+    return place
 
 
 def _head(text: str | None, option: str) -> ObjectId | None:

@@ -123,10 +123,6 @@ def test_exit_4(cases: CommandLine) -> None:
     assert "Traceback" not in done.stderr + done.stdout
     assert "warning VS-VER-004" in done.stdout
     assert "good: not verified" in done.stdout
-    for form in FORMATS:
-        done = process("verify", "good", "--format", form, folder=cases.folder, code=BROKEN)
-        assert done.returncode == 4
-        assert "VS-VER-004" in done.stdout
     shown = process(
         "verify", "good", folder=cases.folder,
         code=BROKEN + "import os; os.environ['VSTORE_DEBUG'] = '1'",
@@ -137,10 +133,26 @@ def test_exit_4(cases: CommandLine) -> None:
     assert process("verify", "good", folder=cases.folder, code=code).returncode == 4
 
 
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_fault_is_in_every_report(
+    cases: CommandLine, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("vstore.verify.replay.Replay.counts", broken)
+    outcome = cases("verify", "good", "--format", form)
+    assert outcome.code == 4
+    assert "VS-VER-004" in outcome.out
+    assert "[fault]" in outcome.err
+
+
 def test_the_gravest_package_decides(cases: CommandLine) -> None:
     assert cases("verify", "good", "absent").code == 3
     assert cases("verify", "absent", "faulty", "good").code == 1
-    assert cases("verify", "good", "good").code == 0
+    # Named twice, directly or by a file of it, it is verified once.
+    outcome = cases.ok("verify", "good", "good/VSTORE", "good", "good/refs/generation", "-q")
+    assert outcome.lines == ["good: verified"]
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -201,7 +213,7 @@ def test_extends_means_an_ancestor_or_the_head_itself(cases: CommandLine) -> Non
     for name in (head, earlier):
         cases.ok("verify", "good", "--extends", name)
     inside = cases.at(cases.folder / "good")
-    inside.ok("query", "source.list", "-H", "H1", "app")
+    inside.ok("query", "source.list", "-H", "H1")
     later = inside.ok("rev-parse", "HEAD").out.strip()
     cases.ok("verify", "good", "--extends", head)
     # The package as it was does not extend what came later.
@@ -218,10 +230,11 @@ def test_progress_is_for_terminals_only(
 ) -> None:
     monkeypatch.setattr("vstore_cli.progress._PATIENCE", 0)
     monkeypatch.setattr("vstore_cli.progress._PAUSE", 0)
-    outcome = cases("verify", "good", "good", tty=True)
+    shutil.copytree(cases.folder / "good", cases.folder / "second")
+    outcome = cases("verify", "good", "second", tty=True)
     shown = outcome.err.split("\r\x1b[K")
     assert any(line.startswith("verifying 1 of 2 good: ") for line in shown)
-    assert any(line == "verifying 2 of 2 good" for line in shown)
+    assert any(line == "verifying 2 of 2 second" for line in shown)
     assert outcome.err.endswith("\r\x1b[K")
     assert "verifying" not in outcome.out
     assert cases("verify", "good").err == ""
