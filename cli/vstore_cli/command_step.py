@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -16,7 +16,7 @@ from vstore_cli.context import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from vstore.controller.investigation_steps import InvestigationSteps
     from vstore.investigation.documents import (
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from vstore.package.pinned import PinnedPackage
 
 __all__ = ["command"]
+
+F = TypeVar("F", bound="Callable[..., Any]")
 
 _reply = click.argument("reply", type=click.Path(path_type=Path))
 _call = click.option("--call", metavar="ID", help="The call that it answers; made up if new.")
@@ -49,7 +51,7 @@ def command() -> None:
     """
 
 
-def _hypothesis(*, required: bool) -> Any:
+def _hypothesis(*, required: bool) -> Callable[[F], F]:
     return click.option(
         "--hypothesis", "-H", required=required, metavar="ID", help="What the step is about."
     )

@@ -54,8 +54,7 @@ def investigation_lines(
         return [
             f"call {document.call_id} on {document.hypothesis_id}, {document.contract}",
             f"{update.confidence}; the findings are {update.causal_review.effect}",
-            f"reply {short(document.reply)}, request {short(document.request)}, "
-            f"brief {short(document.brief)}",
+            f"reply {short(document.reply)}, brief {short(document.brief)}",
             f"next: {move_text(update.next)}",
         ]
     if isinstance(document, InvestigationAttempt):
