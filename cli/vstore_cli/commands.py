@@ -41,6 +41,8 @@ SECTIONS: Final[dict[str, list[Listed]]] = {
         Listed("budget", "Grant, reserve, give back and show credits."),
         Listed("query", "Ask a pinned source or database; keep the answer as evidence."),
         Listed("settle", "Assess a recorded action: spend its credits, earn a reward."),
+        Listed("step", "Check and apply a model's replies."),
+        Listed("contract", "Measure what a newer reply contract saves."),
     ],
     "Read and check": [
         Listed("log", "Show what happened, newest first."),

@@ -16,6 +16,7 @@ from vstore.objects.tree import Tree
 from vstore.package.documents import Generation, Hypotheses, SnapshotDescriptor
 from vstore.tools.reply import ReplyEnvelope
 from vstore.tools.request import Arguments, ToolRequest
+from vstore_cli.call_happenings import call_happenings
 from vstore_cli.ledger_happenings import Happening, ledger_happenings
 from vstore_cli.terminal import safe
 from vstore_cli.words import asked
@@ -115,6 +116,7 @@ def entry_of(
         *_hypotheses(objects, generation, parent),
         *_records(objects, generation, parent),
         *ledger_happenings(objects, generation, parent),
+        *call_happenings(objects, generation, parent),
     ]
     if not happenings:
         # Kept readable when a newer vstore wrote an event that this one doesn't know.

@@ -43,6 +43,8 @@ def find(reader: PackageReader, name: str) -> Named:
     """
     prefix = PREFIX if name.startswith(PREFIX) else ""
     base, colon, path = name[len(prefix) :].partition(":")
+    if colon and base in ("brief", "working_brief"):
+        return Named(_brief(reader, path))
     oid = reader.resolve(prefix + base)
     if not colon:
         return Named(oid)
@@ -56,6 +58,22 @@ def find(reader: PackageReader, name: str) -> Named:
             raise NotFoundError("no such path in this tree", kind="unknown_path", path=path)
         found = Named(entry.object, entry)
     return found
+
+
+def _brief(reader: PackageReader, hypothesis: str) -> ObjectId:
+    """The current brief of a hypothesis."""
+    from vstore.investigation.documents import WorkingBriefs
+
+    oid = reader.pinned().artifact("working_brief")
+    briefs = [] if oid is None else reader.pinned().objects.document(oid, WorkingBriefs).briefs
+    for one in briefs:
+        if one.hypothesis_id == hypothesis:
+            return one.brief
+    raise NotFoundError(
+        "no brief of this hypothesis",
+        kind="unknown_brief",
+        hint="vstore show working_brief shows all of them" if briefs else "no step made one yet",
+    )
 
 
 def tree_of(reader: PackageReader, oid: ObjectId) -> ObjectId:
@@ -99,6 +117,7 @@ def _know_documents() -> None:
     """Import the modules that define document types, so that readers know them."""
     import vstore.budget.documents
     import vstore.evidence.documents
+    import vstore.investigation.documents
     import vstore.package.documents
     import vstore.tools.database_content
     import vstore.tools.reply

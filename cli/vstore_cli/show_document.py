@@ -65,7 +65,10 @@ def document_lines(
         from vstore_cli.command_ls_tree import tree_lines
 
         return tree_lines(terminal, [(text_to_bytes(one.name), one) for one in document.entries])
-    return head + plain_lines(document)
+    from vstore_cli.show_brief import investigation_lines
+
+    lines = investigation_lines(terminal, reader.pinned().objects, document)
+    return head + (plain_lines(document) if lines is None else lines)
 
 
 def plain_lines(document: Document) -> list[str]:
