@@ -111,8 +111,16 @@ class LogWriter:
         generation: bytes,
         objects: Iterable[tuple[bytes, int, bytes]],
         large: Sequence[tuple[bytes, int, int, int, bytes]] = (),
+        sync: bool = True,
     ) -> FrameSummary:
         """Append one frame and sync it; returns its header.
+
+        Args:
+            generation: The generation that it publishes, 32 bytes, zeros for none.
+            objects: Id, kind and bytes of each object.
+            large: The table entries of large objects.
+            sync: Sync it; without, the caller appends more and then calls
+                :meth:`ensure_synced`, before anybody is told of any.
 
         Raises:
             StorageError: Nothing was published, or the outcome is unknown (as ``details``
@@ -124,7 +132,7 @@ class LogWriter:
         if tail.segment == 0 or tail.torn or tail.end >= self._segment_bytes:
             self._roll()
             tail = self._log.tail
-        else:
+        elif sync:
             self.ensure_synced()
         self._open(tail.segment)
         frame = encode_frame(
@@ -141,7 +149,8 @@ class LogWriter:
                 "the log changed while the publication lock was held", kind="log_changed"
             )
         self._io.write(self._fd, frame)
-        self._sync(self._fd)
+        if sync:
+            self._sync(self._fd)
         summary = parse_header(
             frame,
             0,
@@ -152,7 +161,8 @@ class LogWriter:
         assert isinstance(summary, FrameSummary)
         summary.digest = frame[-TRAILER_BYTES : -TRAILER_BYTES + 32]
         self._log.advance(summary)
-        self._synced = (tail.segment, tail.end + len(frame), 0)
+        if sync:
+            self._synced = (tail.segment, tail.end + len(frame), 0)
         return summary
 
     def _open(self, number: int) -> None:

@@ -100,6 +100,18 @@ class Transaction:
         """
         return self._put(sealed.encoded, _DOCUMENT)
 
+    def put_stored(self, content: bytes, *, is_document: bool) -> ObjectId:
+        """Add an object as another package holds it, whatever it is.
+
+        Args:
+            content: Its bytes; nothing is asked of them.
+            is_document: What the other package calls it.
+
+        Raises:
+            StorageError: As :meth:`put`.
+        """
+        return self._put(content, _DOCUMENT if is_document else _BLOB)
+
     def put_stream(self, stream: BinaryIO, *, max_bytes: int) -> tuple[ObjectId, int]:
         """Add a blob of any size without holding it in memory; returns id and size.
 
@@ -271,7 +283,7 @@ class Transaction:
             self._writer.io.discard(staged.path)
         self._large.clear()
 
-    def append(self, generation: tuple[ObjectId, bytes] | None) -> None:
+    def append(self, generation: tuple[ObjectId, bytes] | None, *, sync: bool = True) -> None:
         """Append one frame with what is pending (the caller holds the publication lock)."""
         large = self._place_large()
         objects = [
@@ -283,7 +295,9 @@ class Transaction:
         if generation is not None:
             raw_generation = generation[0].to_bytes()
             objects.append((raw_generation, _DOCUMENT, generation[1]))
-        summary = self._writer.log.append(generation=raw_generation, objects=objects, large=large)
+        summary = self._writer.log.append(
+            generation=raw_generation, objects=objects, large=large, sync=sync
+        )
         self._reader.noted(summary)
         self._pending.clear()
         self._pending_bytes = 0

@@ -270,6 +270,8 @@ class ObjectWriter:
         before = self._refs if self._refs is not None else {}
         self._refs = None
         try:
+            # A package that came in a bundle has none yet, and anybody may remove it.
+            self.ensure_folder(self.root / TMP)
             changed = [name for name, value in refs.items() if before.get(name) != value]
             gone = [name for name in before if name not in refs]
             for name in sorted(changed, key=lambda one: (one == GENERATION, one)):
@@ -306,6 +308,47 @@ class ObjectWriter:
         except VStoreError:
             # It is derived, and the publication has happened.
             return
+
+    def extend(
+        self,
+        parent: ObjectId,
+        steps: Iterable[Callable[[Transaction], tuple[ObjectId, bytes]]],
+        *,
+        previous_refs: Refs,
+        earlier: Iterable[Refs],
+        refs: Refs,
+    ) -> None:
+        """Publish generations that were made elsewhere, one after the other, then the refs.
+
+        They are synced together: nobody is told of one before all are on the disk. A crash
+        leaves the first few of them, and refs that lag.
+
+        Args:
+            parent: The head that they continue.
+            steps: Each puts what a generation adds into a transaction and gives the
+                generation's id and bytes; taken lazily, under the publication lock.
+            previous_refs: All refs of ``parent``, ``generation`` among them.
+            earlier: As for :meth:`Transaction.publish`.
+            refs: All refs of the last one, ``generation`` among them.
+
+        Raises:
+            StaleGeneration, IntegrityError, LockTimeout, StorageError: As
+                :meth:`Transaction.publish`.
+        """
+        for name in refs:
+            check_ref_name(name)
+        with self.lock:
+            self.reader.refresh()
+            self.log.check()
+            self._check_head(parent)
+            self.log.ensure_synced()
+            self._repair_refs(previous_refs, earlier)
+            for step in steps:
+                with self.transaction() as transaction:
+                    transaction.append(step(transaction), sync=False)
+            self.log.ensure_synced()
+            self._project_refs(refs)
+            self._save_index(self._index_every, 16)
 
     def publish(
         self,

@@ -13,6 +13,7 @@
 ``inputs``         raw input; ``hypotheses``: reading what was stated
 ``history``        the Merkle tree over the generations
 ``repository``     one package, for writing: publishing the next generation
+``transfer``       generations that another copy of a package went on to
 ``case``           what a person does to a case, each one publication
 ``workspace``      a folder of packages, one per case
 ``options``        what a writer can be told; ``limits``, ``clock``

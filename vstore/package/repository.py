@@ -29,6 +29,7 @@ from vstore.package.options import WriterOptions, WriterSettings
 from vstore.package.pinned import PinnedPackage
 from vstore.package.reader import PackageReader, is_package
 from vstore.package.succession import expected_refs
+from vstore.package.transfer import IncomingHistory
 
 __all__ = ["Repository"]
 
@@ -300,6 +301,34 @@ class Repository:
         if self._history.due():
             self._history.save()
         return PinnedPackage(oid, child, self.reader.objects)
+
+    def extend(self, base: PinnedPackage, incoming: IncomingHistory) -> PinnedPackage:
+        """Take over the generations that another copy of the package went on to.
+
+        Nothing of them is judged here: the caller has verified them.
+
+        Args:
+            base: The head; ``incoming`` has it, and goes on from there.
+            incoming: The other copy.
+
+        Returns:
+            The new head.
+
+        Raises:
+            StaleGeneration: The head is no longer ``base``.
+            IntegrityError: One of the two is damaged.
+            StorageError: The disk failed; the first few generations may have been taken over.
+        """
+        with self.mutex:
+            head = incoming.head
+            self._writer.extend(
+                base.generation_id,
+                incoming.after(base.generation_id),
+                previous_refs=expected_refs(base.generation_id, base.generation),
+                earlier=refs_policy.earlier_refs(self.reader),
+                refs=expected_refs(head, incoming.generation(head)),
+            )
+            return self.pinned()
 
     def confirm(self) -> PinnedPackage:
         """Make sure that the head is on the disk and the refs say so.

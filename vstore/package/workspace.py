@@ -63,6 +63,8 @@ class Workspace:
         self.actor = settings.actor
         self.clock = settings.clock
         self.limits = settings.limits
+        self.io = settings.io
+        self.lock_timeout = settings.lock_timeout
         self._options = options
         self._single = single
         self._mutex = threading.RLock()
@@ -116,6 +118,11 @@ class Workspace:
             options: See :class:`~vstore.package.options.WriterOptions`.
         """
         return cls(Path(path), single=True, **options)
+
+    @property
+    def is_single(self) -> bool:
+        """Whether the folder is one package, not a folder of packages."""
+        return self._single
 
     def cases(self) -> list[str]:
         """The ids of the cases that have a package here, sorted.

@@ -1,0 +1,144 @@
+"""A directory that bundles are dropped into, shared by any number of workers.
+
+A bundle is claimed by an OS lock on the file itself, so that a killed worker blocks nobody,
+and leaves the inbox by a rename. Whoever drops one should write it under a name that begins
+with a dot, or ends in ``.part`` or ``.tmp``, and rename it: such names are left alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from vstore.errors import StorageError
+
+__all__ = ["ADMITTED", "REJECTED", "Inbox"]
+
+#: Where a bundle goes that was taken in, and one that was refused, with its findings.
+ADMITTED: Final = "admitted"
+REJECTED: Final = "rejected"
+_UNFINISHED: Final = (".part", ".tmp")
+
+
+class Inbox:
+    """An inbox; its folders are made when they are needed.
+
+    Args:
+        folder: The directory; it must exist.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def waiting(self) -> list[Path]:
+        """The files that wait, by name.
+
+        Raises:
+            StorageError: The directory can't be read.
+        """
+        try:
+            with os.scandir(self.folder) as entries:
+                found = [
+                    one.name
+                    for one in entries
+                    if not one.name.startswith(".")
+                    and not one.name.endswith(_UNFINISHED)
+                    and one.is_file(follow_symlinks=False)
+                ]
+        except OSError as error:
+            raise _failed("read the inbox", error) from error
+        return [self.folder / name for name in sorted(found, key=os.fsencode)]
+
+    @contextmanager
+    def claim(self, path: Path) -> Iterator[bool]:
+        """Claim a file that waits; False where another worker has it, or has dealt with it.
+
+        Raises:
+            StorageError: It can't be opened.
+        """
+        from filelock import lock_descriptor
+
+        try:
+            flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+            fd = os.open(path, flags)
+        except FileNotFoundError:
+            yield False
+            return
+        except OSError as error:
+            raise _failed("open a file of the inbox", error) from error
+        try:
+            yield lock_descriptor(fd, blocking=False) and _is_there(path, fd)
+        finally:
+            os.close(fd)
+
+    def accept(self, path: Path) -> Path:
+        """Put a claimed bundle away that was taken in; returns where it is.
+
+        Raises:
+            StorageError: It can't be moved.
+        """
+        return self._move(path, ADMITTED)
+
+    def reject(self, path: Path, findings: dict[str, Any]) -> Path:
+        """Put a claimed bundle away that was refused, a findings file beside it.
+
+        Args:
+            path: The bundle.
+            findings: What is wrong with it, as JSON.
+
+        Returns:
+            Where it is; the findings have its name and ``.findings.json``.
+
+        Raises:
+            StorageError: It can't be moved, or the findings can't be written.
+        """
+        target = self._free(path.name, REJECTED)
+        beside = target.with_name(target.name + ".findings.json")
+        try:
+            # First why, then what: a crash between leaves the bundle where it waits.
+            beside.write_text(json.dumps(findings, indent=1) + "\n", "ascii")
+            path.replace(target)
+        except OSError as error:
+            raise _failed("put a rejected bundle away", error) from error
+        return target
+
+    def _move(self, path: Path, folder: str) -> Path:
+        target = self._free(path.name, folder)
+        try:
+            path.replace(target)
+        except OSError as error:
+            raise _failed("put a bundle away", error) from error
+        return target
+
+    def _free(self, name: str, folder: str) -> Path:
+        """A name that no other bundle has there."""
+        parent = self.folder / folder
+        try:
+            parent.mkdir(exist_ok=True)
+            taken = set(os.listdir(parent))  # noqa: PTH208
+        except OSError as error:
+            raise _failed(f"make the folder {folder} of the inbox", error) from error
+        stem, dot, ending = name.partition(".")
+        number = 1
+        while name in taken:
+            number += 1
+            name = f"{stem}-{number}{dot}{ending}"
+        return parent / name
+
+
+def _is_there(path: Path, fd: int) -> bool:
+    """Whether the locked file still waits under its name, an ordinary file."""
+    try:
+        now = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISREG(now.st_mode) and os.path.samestat(now, os.fstat(fd))
+
+
+def _failed(what: str, error: OSError) -> StorageError:
+    return StorageError(f"can't {what}: {os.strerror(error.errno or 0)}", kind="inbox")
