@@ -39,7 +39,7 @@ LARGE_BYTES: Final = 1024 * 1024
 
 _CHUNK: Final = 1 << 18
 #: zstd may grow what it is fed 20,000-fold; small pieces bound what one of them can become.
-PIECE: Final = 1 << 11
+PIECE: Final = 1 << 10
 _MAX_WINDOW: Final = 1 << 23
 
 

@@ -24,7 +24,7 @@ __all__ = ["SEGMENT_BYTES", "BundleSegments", "max_raw_bytes", "segment_salt"]
 SEGMENT_BYTES: Final = 8 * 1024 * 1024
 
 #: Uncompressed bytes that a bundle of any size may have, and how many times its own size more.
-_RAW_ALLOWED: Final = 1 << 30
+_RAW_ALLOWED: Final = 1 << 28
 _RAW_RATIO: Final = 1000
 
 _SALT_CONTEXT: Final = b"vstore-bundle-salt-v1\0"

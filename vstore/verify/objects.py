@@ -29,7 +29,7 @@ BAD: Final = 4
 WITHHELD: Final = 8
 LARGE: Final = 16
 
-_CACHED_BYTES: Final = 48 * 1024 * 1024
+_CACHED_BYTES: Final = 32 * 1024 * 1024
 _CACHED_DOCUMENTS: Final = 4096
 
 
