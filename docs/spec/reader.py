@@ -6,7 +6,7 @@
 It needs Python 3.11, blake3 and zstandard, and nothing of vstore. It reads everything into
 memory, judges what the pages say, prints findings by area, and exits with 0, 1 or 3 as
 ``format.md`` says under "Verdicts". What it doesn't judge: what queries yield when they are
-asked again, and the inner form of database snapshots.
+asked again, the inner form of database snapshots, and the rules of tests and calls.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ sys.path.insert(0, str(HERE))
 from blake3 import blake3  # noqa: E402
 from reader_documents import Schemas, Unreadable, parse, parse_loosely  # noqa: E402
 from reader_evidence import Evidence  # noqa: E402
+from reader_handoff import Calls, Tests  # noqa: E402
 from reader_history import (  # noqa: E402
     KNOWN,
     Lifecycle,
@@ -48,7 +49,8 @@ from reader_log import (  # noqa: E402
 )
 
 AREAS: Final = (
-    "container", "objects", "history", "inputs", "evidence", "ledger", "verifier",
+    "container", "objects", "history", "inputs", "evidence", "ledger", "investigation",
+    "verifier",
 )  # fmt: skip
 #: What counts otherwise in a bundle: as what in a folder, as what in a bundle.
 _IN_BUNDLES: Final = {
@@ -97,11 +99,24 @@ class Package:
         self._refs: list[dict[str, str]] = []
         self._before: Document | None = None
         self._identity: tuple[str, str] | None = None
+        self._tests = Tests(self._lookup)
+        self._calls = Calls(self._lookup, self.report)
         self._evidence: Evidence
         self._ledger = Ledger(
-            self._lookup, self._recorded, self._fact, lambda: self._evidence.ended, self.report
+            self._lookup,
+            self._recorded,
+            lambda *key: key in self._tests.actions,
+            self._fact,
+            lambda: self._evidence.ended,
+            self.report,
         )
-        self._evidence = Evidence(self._lookup, self._encoded, self._ledger.reserved, self.report)
+        self._evidence = Evidence(
+            self._lookup,
+            self._encoded,
+            self._ledger.reserved,
+            self._tests.answered.get,
+            self.report,
+        )
         self._trees = Trees(lambda oid: self._lookup(oid, "tree-v1"), self._size, self.report)
 
     def report(self, area: str, severity: str, message: str) -> None:
@@ -310,10 +325,11 @@ class Package:
             "package_id": self._identity[1],
         }
         self._check_inputs(number, parent, child, kinds)
-        if parent is None or parent["artifacts"] != child["artifacts"]:
-            self._evidence.step(parent_id, parent, child)
-            self._ledger.step(child, kinds)
-            self._check_hypotheses(number, parent, child)
+        self._tests.step(parent, child)
+        self._evidence.step(parent_id, parent, child)
+        self._ledger.step(child, kinds)
+        self._calls.step(child, kinds)
+        self._check_hypotheses(number, parent, child)
         return True
 
     def _check_inputs(
@@ -369,7 +385,8 @@ class Package:
         if not self._over:
             for oid in self._absent:
                 self.report("objects", "error", f"{oid}: referred to and not there")
-            if not self._evidence.ended and not self._ledger.ended:
+            chains = (self._evidence, self._ledger, self._tests, self._calls)
+            if not any(chain.ended for chain in chains):
                 for oid, found in self.objects.items():
                     if not found.reached:
                         self.report("objects", "leftover", f"{oid}: unreachable")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from blake3 import blake3
 from reader_documents import INLINE, Unreadable, canonical, check_value, text_bytes
+from reader_handoff import content_of
 from reader_history import MerkleTree
 
 Document = dict[str, Any]
@@ -23,6 +24,10 @@ _KINDS: Final = {
 }
 _MEMBERS: Final = [member for member, _ in _KINDS.values()]
 _POINTER: Final = re.compile(r"/tables/[^/]*/rows/(0|[1-9][0-9]{0,15})", re.ASCII)
+_TESTS: Final = {
+    "human": "testing.request_human",
+    "automated": "testing.request_automated",
+}
 _INPUTS: Final = {
     "origin": {"digest": None, "kind": "inputs", "label": ""},
     "coverage": {"kind": "complete", "statement": "raw input"},
@@ -185,6 +190,25 @@ def _ascend(keys: Iterable[Any]) -> None:
         raise Unreadable("items out of order, or repeated")
 
 
+class Draft(NamedTuple):
+    """What becomes a record."""
+
+    hypothesis: str
+    action: str
+    operation: str
+    content: str
+    origin: Document
+
+
+class Source(NamedTuple):
+    """What the records of a publication come from; ``drafts`` is None where nothing fits."""
+
+    documents: list[str]
+    payload: Document
+    contents: dict[str, Document]
+    drafts: list[Draft] | None
+
+
 class Evidence:
     """Folds the evidence of a case.
 
@@ -193,6 +217,7 @@ class Evidence:
         encoded: Gives the bytes of a document that was looked up.
         reserved: Whether an action was reserved by a hypothesis for an operation, and has no
             record; None where that isn't known.
+        answered: Gives the request of a confirmed answer to a test, by the answer's object id.
         report: Takes findings.
     """
 
@@ -201,11 +226,13 @@ class Evidence:
         lookup: Callable[[str, str], Document | None],
         encoded: Callable[[str], bytes],
         reserved: Callable[[int, str, str, str], bool | None],
+        answered: Callable[[str], Document | None],
         report: Report,
     ) -> None:
         self._lookup = lookup
         self._encoded = encoded
         self._reserved = reserved
+        self._answered = answered
         self._report = report
         self.head: str | None = None
         self.ended = False
@@ -249,15 +276,46 @@ class Evidence:
             if record is None:
                 return False
             records.append(record)
+        identity = child if parent is None else parent
         origin = records[0]["origin"]
-        if origin["kind"] != "tool":
-            self._report("verifier", "unsupported", f"{head}: evidence from feedback")
+        source = (
+            self._reply(origin, identity, parent_id, parent, child)
+            if origin["kind"] == "tool"
+            else self._feedback(origin, records[0], child)
+        )
+        if source is None:
             return False
+        if source.drafts is None or len(source.drafts) != len(records):
+            self._wrong(f"{head}: other records than its answer has results")
+            return False
+        try:
+            found = [atoms(source.contents[draft.content]) for draft in source.drafts]
+        except Unreadable as error:
+            self._wrong(f"{head}: {error}")
+            return False
+        self._records(head, index, records, source.drafts, found, identity, child)
+        self._index(head, index, source, identity, child)
+        return True
+
+    def _check_event(self, child: Document, expected: str) -> None:
+        kinds = [event["kind"] for event in child["events"]]
+        said = [kind for kind in kinds if kind.startswith("evidence.")]
+        if said and said != [expected]:
+            self._report("history", "error", f"says {said}, stores {expected}")
+
+    def _reply(
+        self,
+        origin: Document,
+        identity: Document,
+        parent_id: str | None,
+        parent: Document | None,
+        child: Document,
+    ) -> Source | None:
         request = self._lookup(origin["request"], "tool-request-v1")
         reply = self._lookup(origin["reply"], "tool-reply-v1")
         if request is None or reply is None:
-            return False
-        identity = child if parent is None else parent
+            return None
+        self._check_event(child, "evidence.tool_results")
         if (
             any(request[one] != identity[one] for one in ("case_id", "package_id"))
             or request["analysis_revision"] != child["analysis_revision"]
@@ -266,25 +324,70 @@ class Evidence:
             self._wrong(f"{origin['request']}: bound to something else")
         contents = self._contents(reply)
         if contents is None:
-            return False
+            return None
         self._check_reply(origin, request, reply, contents, parent)
-        results = [
-            (position, result)
-            for position, result in enumerate(reply["results"])
-            if result["content"] is not None
-        ]
-        if len(results) != len(records) or any(at >= len(request["queries"]) for at, _ in results):
-            self._wrong(f"{head}: other records than its reply has results")
-            return False
-        drafts = [(at, request["queries"][at], result["content"]) for at, result in results]
-        try:
-            found = [atoms(contents[content]) for _, _, content in drafts]
-        except Unreadable as error:
-            self._wrong(f"{head}: {error}")
-            return False
-        self._records(head, index, records, drafts, found, identity, child, origin)
-        self._index(head, index, request, reply, identity, child, origin)
-        return True
+        drafts: list[Draft] | None = []
+        for position, result in enumerate(reply["results"]):
+            if result["content"] is None or drafts is None:
+                continue
+            if position >= len(request["queries"]):
+                drafts = None
+                continue
+            query = request["queries"][position]
+            drafts.append(
+                Draft(
+                    query["hypothesis_id"],
+                    query["action_id"],
+                    query["arguments"]["operation"],
+                    result["content"],
+                    {**origin, "position": position},
+                )
+            )
+        payload = {
+            "schema": "evidence-payload-v1",
+            "case_id": request["case_id"],
+            "package_id": request["package_id"],
+            "analysis_revision": request["analysis_revision"],
+            "queries": request["queries"],
+            "results": reply["results"],
+        }
+        return Source([origin["request"], origin["reply"]], payload, contents, drafts)
+
+    def _feedback(self, origin: Document, record: Document, child: Document) -> Source | None:
+        oid = origin["feedback"]
+        feedback = self._lookup(oid, "async-test-feedback-v1")
+        if feedback is None:
+            return None
+        self._check_event(child, "evidence.feedback")
+        content = self._lookup(record["content"], "evidence-content-v1")
+        if content is None:
+            return None
+        self._check_normal(record["content"], content)
+        request = self._answered(oid)
+        if request is None:
+            self._wrong(f"{oid}: an answer that no generation confirmed")
+        else:
+            if feedback["analysis_revision"] != child["analysis_revision"]:
+                self._wrong(f"{oid}: an answer of another revision")
+            if content_of(request, feedback) != content:
+                self._wrong(f"{record['content']}: not what the answer yields")
+        draft = Draft(
+            feedback["hypothesis_id"],
+            feedback["action_id"],
+            _TESTS[feedback["executor"]],
+            record["content"],
+            {"kind": "feedback", "feedback": oid},
+        )
+        payload = {"schema": "evidence-payload-v1", "feedback": oid}
+        return Source([oid], payload, {record["content"]: content}, [draft])
+
+    def _check_normal(self, oid: str, content: Document) -> None:
+        if oid not in self._checked:
+            self._checked.add(oid)
+            try:
+                check_normal(content)
+            except Unreadable as error:
+                self._wrong(f"{oid}: {error}")
 
     def _contents(self, reply: Document) -> dict[str, Document] | None:
         contents: dict[str, Document] = {}
@@ -296,12 +399,7 @@ class Evidence:
             if content is None:
                 return None
             contents[oid] = content
-            if oid not in self._checked:
-                self._checked.add(oid)
-                try:
-                    check_normal(content)
-                except Unreadable as error:
-                    self._wrong(f"{oid}: {error}")
+            self._check_normal(oid, content)
         return contents
 
     def _check_reply(
@@ -382,17 +480,14 @@ class Evidence:
         head: str,
         index: Document,
         records: list[Document],
-        drafts: list[tuple[int, Document, str]],
+        drafts: list[Draft],
         found: list[list[str]],
         identity: Document,
         child: Document,
-        origin: Document,
     ) -> None:
         revision = child["analysis_revision"]
         expected_ids = []
-        for one, record, (at, query, content), own in zip(
-            index["records"], records, drafts, found, strict=True
-        ):
+        for one, record, draft, own in zip(index["records"], records, drafts, found, strict=True):
             self.count += 1
             number = f"E{self.count:06d}"
             expected_ids.append({"id": number, "object": one["object"]})
@@ -400,9 +495,9 @@ class Evidence:
             self._seen.update(novel)
             distinct = len(set(own))
             score = 100 * len(novel) // distinct if distinct else 0
-            first = self._first.setdefault(content, number)
+            first = self._first.setdefault(draft.content, number)
             if first == number:
-                self._retained += len(self._encoded(content))
+                self._retained += len(self._encoded(draft.content))
             self._retained += len(self._encoded(one["object"]))
             self._tree.append(self._encoded(one["object"]))
             expected = {
@@ -411,62 +506,42 @@ class Evidence:
                 "case_id": identity["case_id"],
                 "package_id": identity["package_id"],
                 "analysis_revision": revision,
-                "hypothesis_id": query["hypothesis_id"],
-                "action_id": query["action_id"],
+                "hypothesis_id": draft.hypothesis,
+                "action_id": draft.action,
                 "operation_id": index["operation_id"],
-                "content": content,
+                "content": draft.content,
                 "duplicate_of": None if first == number else first,
                 "novel_atoms": novel,
                 "novelty_score": score,
-                "origin": {**origin, "position": at},
+                "origin": draft.origin,
             }
             for member, value in expected.items():
                 if record[member] != value:
                     self._wrong(f"record {number}: wrong {member}")
-            action = (revision, query["action_id"])
+            action = (revision, draft.action)
             if action in self.actions:
                 self._wrong(f"record {number}: not the first of its action")
             self.actions.add(action)
-            operation = query["arguments"]["operation"]
-            if (
-                self._reserved(revision, query["hypothesis_id"], query["action_id"], operation)
-                is False
-            ):
+            reserved = self._reserved(revision, draft.hypothesis, draft.action, draft.operation)
+            if reserved is False:
                 self._wrong(f"record {number}: no reservation")
-            self.facts[one["object"]] = {**expected, "operation": operation}
+            self.facts[one["object"]] = {**expected, "operation": draft.operation}
         if index["records"] != expected_ids:
             self._wrong(f"{head}: wrong ids of records")
 
     def _index(
-        self,
-        head: str,
-        index: Document,
-        request: Document,
-        reply: Document,
-        identity: Document,
-        child: Document,
-        origin: Document,
+        self, head: str, index: Document, source: Source, identity: Document, child: Document
     ) -> None:
         revision = child["analysis_revision"]
         self._retained += self._head_bytes
-        self._retained += len(self._encoded(origin["request"])) + len(
-            self._encoded(origin["reply"])
-        )
-        payload = {
-            "schema": "evidence-payload-v1",
-            "case_id": request["case_id"],
-            "package_id": request["package_id"],
-            "analysis_revision": request["analysis_revision"],
-            "queries": request["queries"],
-            "results": reply["results"],
-        }
+        self._retained += sum(len(self._encoded(oid)) for oid in source.documents)
         expected = {
             "case_id": identity["case_id"],
             "package_id": identity["package_id"],
             "analysis_revision": revision,
             "parent": self.head,
             "sequence": self._sequence + 1,
-            "payload": blake3(canonical(payload)).hexdigest(),
+            "payload": blake3(canonical(source.payload)).hexdigest(),
             "next_id": f"E{self.count + 1:06d}",
             "count": self.count,
             "distinct_atoms": len(self._seen),

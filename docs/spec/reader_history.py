@@ -14,7 +14,16 @@ from typing import Any, Final, NamedTuple
 from reader_documents import Unreadable, text_bytes
 
 RESERVED: Final = {"generation", "inputs", "snapshots", "attachments"}
-KNOWN: Final = {"evidence_index", "budget_ledger", "budget_policy", "hypotheses"}
+KNOWN: Final = {
+    "evidence_index",
+    "budget_ledger",
+    "budget_policy",
+    "hypotheses",
+    "async_test_request",
+    "async_test_feedback",
+    "investigation_log",
+    "working_brief",
+}
 _NOTHING: Final[dict[str, Any]] = {
     "inputs": None,
     "snapshots": {},

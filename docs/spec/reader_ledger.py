@@ -29,6 +29,7 @@ class Ledger:
     Args:
         lookup: Gives a document by object id and schema, None where it can't be had.
         recorded: Whether an action of a revision has an evidence record.
+        submitted: Whether a test was handed out for it.
         facts: Gives what is known of an evidence record by its object id.
         evidence_ended: Whether the evidence could not be followed to here.
         report: Takes findings.
@@ -38,12 +39,14 @@ class Ledger:
         self,
         lookup: Callable[[str, str], Document | None],
         recorded: Callable[[int, str], bool],
+        submitted: Callable[[int, str], bool],
         facts: Callable[[str], Document | None],
         evidence_ended: Callable[[], bool],
         report: Report,
     ) -> None:
         self._lookup = lookup
         self._recorded = recorded
+        self._submitted = submitted
         self._facts = facts
         self._evidence_ended = evidence_ended
         self._report = report
@@ -176,7 +179,7 @@ class Ledger:
             demand(action["recorded"], "not recorded")
             expected = self._settle(event, account, action)
         elif command == "void":
-            demand(not action["recorded"] and not evidence, "dispatched")
+            demand(not self._dispatched(action_id), "dispatched")
             self._end(account, action_id, refund=True)
         else:
             demand("cap" not in action and not evidence, "has evidence")
@@ -268,6 +271,11 @@ class Ledger:
             self._report("ledger", "note", f"entry {self.sequence + 1}: a reward without evidence")
         return {"deterministic": deterministic, "score": score, "reward": reward}
 
+    def _dispatched(self, action_id: str) -> bool:
+        key = (self.revision, action_id)
+        recorded: bool = self._actions[action_id]["recorded"]
+        return recorded or self._recorded(*key) or self._submitted(*key)
+
     def _end(self, account: Document, action_id: str, *, refund: bool) -> None:
         cost = self._actions.pop(action_id)["cost"]
         account["reserved"] -= cost
@@ -276,7 +284,7 @@ class Ledger:
     def _reopen(self) -> tuple[Document, list[str]]:
         outcomes = []
         for action_id, action in list(self._actions.items()):
-            dispatched = action["recorded"] or self._recorded(self.revision, action_id)
+            dispatched = self._dispatched(action_id)
             name = action["hypothesis_id"]
             self._end(self.accounts[name], action_id, refund=not dispatched)
             outcome = "forfeited" if dispatched else "voided"
