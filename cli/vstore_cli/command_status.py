@@ -12,7 +12,7 @@ from vstore_cli.context import Session, json_option, package_option, pass_sessio
 if TYPE_CHECKING:
     from vstore.package.assembler import Undeclared
     from vstore.package.pinned import PinnedPackage
-    from vstore_cli.accounts import Accounts
+    from vstore_cli.accounts import Accounts, OpenAction
     from vstore_cli.terminal import Terminal
 
 __all__ = ["command", "next_steps"]
@@ -114,6 +114,8 @@ def _until(package: PinnedPackage) -> str:
     if blocked is None:
         return ""
     text = f", from {blocked.resume_state}"
+    if blocked.reason == "AWAITING_TEST_FEEDBACK":
+        return f"{text}, the answer is due {blocked.retry_not_before}"
     if blocked.retry_not_before is not None:
         text += f", not before {blocked.retry_not_before}"
     return text + (", a worker may resume it" if blocked.automatic_retry else "")
@@ -192,6 +194,8 @@ def _taking_in(package: PinnedPackage) -> str:
 
 def next_steps(package: PinnedPackage, accounts: Accounts | None) -> list[str]:
     """Commands that make sense now, one a line."""
+    from vstore.handoff.documents import OPERATION_OF
+
     state = package.state
     pin = [
         "vstore source add NAME PATH       pin source code",
@@ -214,7 +218,9 @@ def next_steps(package: PinnedPackage, accounts: Accounts | None) -> list[str]:
         steps = []
         if accounts is not None and accounts.open_actions:
             name = accounts.open_actions[0].action
-            if accounts.open_actions[0].status == "reserved":
+            if accounts.open_actions[0].operation in OPERATION_OF.values():
+                steps += _test_steps(accounts.open_actions[0], package)
+            elif accounts.open_actions[0].status == "reserved":
                 steps.append(f"vstore query ... --action {name}    ask what it is reserved for")
             else:
                 steps.append(f'vstore settle {name} --score N --reason "..."')
@@ -233,6 +239,23 @@ def next_steps(package: PinnedPackage, accounts: Accounts | None) -> list[str]:
         steps = ["vstore log                        read what happened"]
         if state == "CLOSED":
             steps.append('vstore reopen review -m "..."     start the next analysis revision')
-        elif package.position.reason != "AWAITING_TEST_FEEDBACK":
+        elif package.position.reason == "AWAITING_TEST_FEEDBACK":
+            steps = [
+                "vstore test show                  what the tester is asked",
+                "vstore test show --draft          an answer to fill in",
+                "vstore test confirm DRAFT --as NAME",
+            ]
+        else:
             steps.insert(0, "vstore resume                     go on where the case left off")
     return ["Next:", *("  " + step for step in steps)]
+
+
+def _test_steps(action: OpenAction, package: PinnedPackage) -> list[str]:
+    """What to do about the open action of a test."""
+    from vstore_cli.handoffs import read_handoffs
+
+    if action.status != "reserved":
+        return [f'vstore settle {action.action} --score N --reason "..."']
+    if read_handoffs(package).submitted(package.revision, action.action):
+        return ["vstore test record                make the confirmed answer evidence"]
+    return [f"vstore test request --action {action.action}    hand the test out"]

@@ -40,6 +40,7 @@ SECTIONS: Final[dict[str, list[Listed]]] = {
         Listed("reopen", "Start the next analysis revision."),
         Listed("budget", "Grant, reserve, give back and show credits."),
         Listed("query", "Ask a pinned source or database; keep the answer as evidence."),
+        Listed("test", "Hand a test out, and take the confirmed answer."),
         Listed("settle", "Assess a recorded action: spend its credits, earn a reward."),
         Listed("step", "Check and apply a model's replies."),
         Listed("contract", "Measure what a newer reply contract saves."),

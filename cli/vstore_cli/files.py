@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import BinaryIO
 
 from vstore.errors import InvalidError, LimitExceeded, NotFoundError
 
-__all__ = ["read_file"]
+__all__ = ["open_file", "read_file"]
 
 
 def read_file(path: Path, most: int) -> bytes:
@@ -39,3 +40,20 @@ def read_file(path: Path, most: int) -> bytes:
             asked=len(raw),
         )
     return raw
+
+
+def open_file(path: Path) -> BinaryIO:
+    """A file, to be read as a stream.
+
+    Raises:
+        NotFoundError, InvalidError: It isn't there, is no file, or can't be read.
+    """
+    try:
+        # A device or a pipe might never end.
+        if path.exists() and not path.is_file():
+            raise InvalidError(f"no file: {path}", kind="unreadable")
+        return path.open("rb")
+    except FileNotFoundError:
+        raise NotFoundError(f"no such file: {path}", kind="no_file") from None
+    except PermissionError as error:
+        raise InvalidError(f"can't read {path}: {error.strerror}", kind="unreadable") from error

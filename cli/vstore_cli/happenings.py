@@ -9,7 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from vstore.evidence.documents import EvidenceIndex, EvidenceRecord, ToolOrigin
+from vstore.evidence.documents import (
+    EvidenceContent,
+    EvidenceIndex,
+    EvidenceRecord,
+    SoughtTest,
+    ToolOrigin,
+)
+from vstore.handoff.documents import AsyncTestFeedback, AsyncTestRequest
 from vstore.objects.ids import ObjectId
 from vstore.objects.memory import ObjectSource
 from vstore.objects.tree import Tree
@@ -19,11 +26,12 @@ from vstore.tools.request import Arguments, ToolRequest
 from vstore_cli.call_happenings import call_happenings
 from vstore_cli.ledger_happenings import Happening, ledger_happenings
 from vstore_cli.terminal import safe
+from vstore_cli.test_happenings import test_happenings
 from vstore_cli.words import asked
 
 __all__ = ["Entry", "Observation", "entry_of", "observation"]
 
-_FEEDBACK = "confirmed test feedback"
+_UNKNOWN = "a question that its request lacks"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,27 +77,39 @@ class Observation:
 
     record: EvidenceRecord
     oid: ObjectId
-    #: None for feedback of a tester.
-    arguments: Arguments | None
+    #: What was asked of a tool or a tester; None where the request doesn't have it.
+    arguments: Arguments | SoughtTest | None
     #: Items returned, or None where the reply doesn't say.
     returned: int | None
 
     @property
     def question(self) -> str:
         """The question in words."""
-        return _FEEDBACK if self.arguments is None else asked(self.arguments)
+        return _UNKNOWN if self.arguments is None else asked(self.arguments)
 
     @property
     def brief(self) -> str:
         """The question in few words."""
-        return _FEEDBACK if self.arguments is None else asked(self.arguments, brief=True)
+        return _UNKNOWN if self.arguments is None else asked(self.arguments, brief=True)
 
 
 def observation(objects: ObjectSource, oid: ObjectId) -> Observation:
     """A record and what it answers."""
     record = objects.document(oid, EvidenceRecord)
     if not isinstance(record.origin, ToolOrigin):
-        return Observation(record=record, oid=oid, arguments=None, returned=None)
+        feedback = objects.document(record.origin.feedback, AsyncTestFeedback)
+        test = objects.document(feedback.request, AsyncTestRequest)
+        content = objects.document(record.content, EvidenceContent)
+        return Observation(
+            record=record,
+            oid=oid,
+            arguments=SoughtTest(
+                question=test.question,
+                steps=test.steps,
+                observations=[one.text for one in test.observations],
+            ),
+            returned=len(content.observations or ()),
+        )
     request = objects.document(record.origin.request, ToolRequest)
     reply = objects.document(record.origin.reply, ReplyEnvelope)
     at = record.origin.position
@@ -114,6 +134,7 @@ def entry_of(
         *_inputs(objects, generation, parent),
         *_snapshots(objects, generation, parent),
         *_hypotheses(objects, generation, parent),
+        *test_happenings(objects, generation, parent),
         *_records(objects, generation, parent),
         *ledger_happenings(objects, generation, parent),
         *call_happenings(objects, generation, parent),

@@ -10,6 +10,7 @@ from vstore_cli.context import Session
 if TYPE_CHECKING:
     from vstore.controller.budget_manager import BudgetManager
     from vstore.controller.evidence_store import EvidenceStore
+    from vstore.controller.test_coordinator import AsyncTestCoordinator
     from vstore.package.pinned import PinnedPackage
     from vstore.package.workspace import Workspace
     from vstore.tools.router import Router
@@ -19,7 +20,7 @@ __all__ = ["Services", "open_services", "services_of"]
 
 @dataclass(frozen=True)
 class Services:
-    """What asks, stores and keeps the budget."""
+    """What asks, stores, hands tests out and keeps the budget."""
 
     workspace: Workspace
     case_id: str
@@ -27,6 +28,7 @@ class Services:
     router: Router
     budget: BudgetManager
     evidence: EvidenceStore
+    tests: AsyncTestCoordinator
 
     def package(self) -> PinnedPackage:
         """The head generation."""
@@ -44,6 +46,7 @@ def services_of(workspace: Workspace, router: Router) -> Services:
     """The services on a workspace that has one case."""
     from vstore.controller.budget_manager import BudgetManager
     from vstore.controller.evidence_store import EvidenceStore
+    from vstore.controller.test_coordinator import AsyncTestCoordinator
 
     case_id = workspace.only_case()
     package = workspace.repository(case_id).pinned()
@@ -54,4 +57,5 @@ def services_of(workspace: Workspace, router: Router) -> Services:
         router=router,
         budget=BudgetManager(workspace),
         evidence=EvidenceStore(workspace, router=router),
+        tests=AsyncTestCoordinator(workspace),
     )

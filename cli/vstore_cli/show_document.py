@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 from vstore.budget.documents import BudgetPolicy, LedgerEntry
 from vstore.evidence.documents import EvidenceContent, EvidenceRecord, TestObservation
+from vstore.handoff.documents import AsyncTestFeedback, AsyncTestRequest
 from vstore.objects.document import Document, schema_name
 from vstore.objects.ids import ObjectId
 from vstore.objects.text import text_to_bytes
 from vstore.objects.tree import Tree
 from vstore.package.documents import Generation, Hypotheses, Origin, SnapshotDescriptor
 from vstore.tools.reply import Truncation
+from vstore_cli.show_handoff import feedback_lines, request_lines
 from vstore_cli.show_items import item_lines
 from vstore_cli.terminal import Terminal, cut, safe
 from vstore_cli.words import asked, count, short
@@ -49,6 +51,10 @@ def document_lines(
         pairs = _coverage_pairs(document)
         start = [*_pairs(pairs), ""] if pairs else [""]
         return head + start + _content(terminal, document, full=full)
+    if isinstance(document, AsyncTestRequest):
+        return request_lines(terminal, document, oid)
+    if isinstance(document, AsyncTestFeedback):
+        return feedback_lines(terminal, document, oid)
     if isinstance(document, Generation):
         return _generation(terminal, reader, oid, document)
     if isinstance(document, LedgerEntry):
@@ -119,8 +125,14 @@ def _content(terminal: Terminal, content: EvidenceContent, *, full: bool) -> lis
     if content.sought is not None:
         lines.append(f"sought  {asked(content.sought)}")
     if content.observations is not None:
+        if not content.observations:
+            lines.append("nothing observed: unable to test")
         for one in content.observations:
-            lines += [f"asked     {safe(one.asked)}", f"observed  {safe(one.observed)}"]
+            if lines:
+                lines.append("")
+            lines += _labelled("asked", one.asked or "nothing; seen in addition")
+            lines += _labelled("observed", one.observed)
+            lines += [f"attached  {terminal.paint(oid, 'id')}" for oid in one.attachments]
         return lines
     found = [one for one in items(content) if not isinstance(one, TestObservation)]
     noun = NOUNS.get(content.kind, "item")
@@ -130,12 +142,23 @@ def _content(terminal: Terminal, content: EvidenceContent, *, full: bool) -> lis
     return lines
 
 
+def _labelled(label: str, text: str) -> list[str]:
+    """A text with its own lines kept, behind its label."""
+    lines = text.splitlines() or [""]
+    return [f"{label:<8}  {safe(lines[0])}", *(f"{'':<8}  {safe(one)}" for one in lines[1:])]
+
+
 def origin_text(origin: Origin) -> str:
     """Where a snapshot was taken from, safe to print."""
     return safe(origin.kind + (f": {origin.label}" if origin.label else ""))
 
 
 def _coverage_pairs(content: EvidenceContent) -> list[tuple[str, str]]:
+    if content.tested is not None:
+        facts = ", ".join(
+            f"{safe(one.name)} = {safe(one.value)}" for one in content.tested.environment
+        )
+        return [("tested", f"by {content.tested.executor}" + (f", {facts}" if facts else ""))]
     if content.scope is None or content.coverage is None:
         return []
     scope = content.scope

@@ -97,7 +97,8 @@ def asked(arguments: Arguments | SoughtTest, *, brief: bool = False) -> str:
     ``brief`` leaves the snapshot's name and the operation's kind out: a line of the log.
     """
     if isinstance(arguments, SoughtTest):
-        return f"test {safe(' '.join(arguments.question.split()))}"
+        start = "test" if brief else "testing.request"
+        return f"{start} {safe(' '.join(arguments.question.split()))}"
     operation = operation_of(arguments)
     if isinstance(arguments, SourceList | SourceRead | SourceSearch):
         whom, what = arguments.source, _source_words(arguments)
