@@ -8,7 +8,7 @@ that write (spec: verify). Nothing here can reach code that writes packages.
 ``rules``      every kind of finding, by code
 ``report``     the outcome: findings, what was not checked, counts, exit code
 ``source``     what the verifier needs of a package: frames, refs, files
-``folder``     a package directory as such a source
+``folder``     a package directory as such a source; ``bundle``: a bundle
 ``objects``    all objects met so far, an object source
 ``decoding``   decoding any document once, with what it names
 ``replay``     one pass over all frames
