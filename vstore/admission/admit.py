@@ -32,10 +32,21 @@ from vstore.verify.bundle import open_source
 from vstore.verify.replay import verify_source
 from vstore.verify.report import EXIT_FAULTY, EXIT_VERIFIED, Report
 
-__all__ = ["LOCAL_PACKAGE", "Admission", "NotVerified", "Outcome", "Unverifiable", "admit"]
+__all__ = [
+    "LOCAL_PACKAGE",
+    "MISSING_BASE",
+    "Admission",
+    "NotVerified",
+    "Outcome",
+    "Unverifiable",
+    "admit",
+]
 
 #: The kind of errors that are about the package that is here, not the one that came.
 LOCAL_PACKAGE: Final = "local_package"
+#: The kind of the refusal of an incremental bundle that continues what isn't here.
+MISSING_BASE: Final = "missing_base"
+_NO_BASE: Final = "VS-CON-021"
 
 Outcome = Literal["installed", "fast_forwarded", "unchanged"]
 
@@ -51,12 +62,22 @@ class NotVerified(IntegrityError):
 
 
 class Unverifiable(UnsupportedError):
-    """The bundle can't be judged here; ``report`` says why. Nothing was taken in."""
+    """The bundle can't be judged here; ``report`` says why. Nothing was taken in.
+
+    Its kind is ``missing_base`` for an incremental bundle that continues what isn't here.
+    """
 
     kind = "unverifiable"
 
-    def __init__(self, message: str, *, report: Report, hint: str | None = None) -> None:
-        super().__init__(message, hint=hint)
+    def __init__(
+        self,
+        message: str,
+        *,
+        report: Report,
+        hint: str | None = None,
+        kind: str | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint, kind=kind)
         self.report = report
 
 
@@ -161,10 +182,19 @@ def _verify(workspace: Workspace, held: Path, name: str, router: Router | None) 
             report=report,
             hint="vstore verify says more; get it again from where it came from",
         )
-    hint = "vstore verify says what is missing"
-    if needs is not None:
-        hint = f"it continues generation {needs.since_generation}, {needs.since}: admit that first"
-    raise Unverifiable(f"the package can't be verified here{why}", report=report, hint=hint)
+    if needs is not None and (base is None or any(f.code == _NO_BASE for f in report.findings)):
+        raise Unverifiable(
+            f"an incremental bundle whose base is not here: it continues generation "
+            f"{needs.since_generation}",
+            report=report,
+            kind=MISSING_BASE,
+            hint=f"admit a bundle that has generation {needs.since} first",
+        )
+    raise Unverifiable(
+        f"the package can't be verified here{why}",
+        report=report,
+        hint="vstore verify says what is missing",
+    )
 
 
 def _take(

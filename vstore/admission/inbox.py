@@ -46,7 +46,8 @@ class Inbox:
                 found = [
                     one.name
                     for one in entries
-                    if not one.name.startswith(".")
+                    if one.name not in (ADMITTED, REJECTED)
+                    and not one.name.startswith(".")
                     and not one.name.endswith(_UNFINISHED)
                     and one.is_file(follow_symlinks=False)
                 ]

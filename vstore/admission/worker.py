@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from vstore.admission.admit import LOCAL_PACKAGE, NotVerified, Unverifiable, admit
+from vstore.admission.admit import LOCAL_PACKAGE, MISSING_BASE, NotVerified, Unverifiable, admit
 from vstore.admission.claims import claimed
 from vstore.admission.inbox import Inbox
 from vstore.admission.quarantine import Quarantine
@@ -140,12 +140,18 @@ class InboxWorker:
         """
         done = PassSummary()
         Quarantine(self._workspace).residue(remove=True)
-        for path in self._inbox.waiting():
-            if stop is not None and stop.is_set():
-                return done
-            with self._inbox.claim(path) as mine:
-                if mine:
-                    self._admit(path, done)
+        waiting = self._inbox.waiting()
+        while waiting:
+            before = len(done.admitted)
+            for path in waiting:
+                if stop is not None and stop.is_set():
+                    return done
+                with self._inbox.claim(path) as mine:
+                    if mine:
+                        self._admit(path, done)
+            # What an incremental bundle continues may have come in behind it.
+            again = [path for path in waiting if done.left.get(path.name) == MISSING_BASE]
+            waiting = again if len(done.admitted) > before else []
         for case_id in self._workspace.cases():
             if stop is not None and stop.is_set():
                 return done
@@ -179,13 +185,14 @@ class InboxWorker:
             stop.wait(interval)
 
     def _admit(self, path: Path, done: PassSummary) -> None:
+        done.left.pop(path.name, None)
         try:
             try:
                 found = admit(self._workspace, path, router=self._router)
             except LockTimeout:
                 raise
             except _FOR_GOOD as error:
-                if error.kind == LOCAL_PACKAGE:
+                if error.kind in (LOCAL_PACKAGE, MISSING_BASE):
                     raise
                 self._inbox.reject(path, rejection(error))
                 done.rejected[path.name] = error.kind

@@ -170,7 +170,7 @@ def test_an_incremental_bundle_without_its_base(site: Site) -> None:
     site.work("q3", "import")
     partial = site.bundle(since)
     error = refused(site, Unverifiable, lambda: admit(site.workspace, partial))
-    assert error.kind == "unverifiable"
+    assert error.kind == "missing_base"
     assert since in error.hint
     assert error.report.exit_code == 3
     admit(site.workspace, old)
