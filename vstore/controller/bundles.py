@@ -51,6 +51,7 @@ def _know_documents() -> None:
     import vstore.budget.documents
     import vstore.evidence.documents
     import vstore.handoff.documents
+    import vstore.investigation.documents
     import vstore.objects.tree
     import vstore.package.documents
     import vstore.tools.database_content
