@@ -10,21 +10,24 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from workload_adapter import DATABASE, SOURCE, WorkloadAdapter, action_of, request_for
 
 from vstore.budget.documents import BudgetPolicy, LowInformation
 from vstore.controller import BudgetManager, EvidenceStore
+from vstore.controller.evidence_store import Saved
+from vstore.evidence.documents import EvidenceIndex, EvidenceRecord, ToolOrigin
 from vstore.evidence.limits import EvidenceLimits
 from vstore.objects.memory import ObjectSink
+from vstore.package.case import Capture
 from vstore.package.documents import SnapshotDescriptor
 from vstore.package.inputs import InputFile
 from vstore.package.workspace import Workspace
 from vstore.tools.request import operation_of
 from vstore.tools.router import Router
 
-__all__ = ["CASE", "HYPOTHESIS", "PACKAGE", "BenchmarkCase", "Form"]
+__all__ = ["CASE", "HYPOTHESIS", "PACKAGE", "BenchmarkCase", "Form", "Stored"]
 
 CASE: Final = "BENCH-1"
 PACKAGE: Final = "BENCH-1"
@@ -41,6 +44,16 @@ _POLICY: Final = BudgetPolicy(
 )
 
 Form = Literal["evidence", "loop"]
+
+
+class Stored(NamedTuple):
+    """One publication as it is stored."""
+
+    number: int
+    #: Object ids by the documents' names, without prefix.
+    ids: dict[str, str]
+    #: The documents that are new.
+    documents: dict[str, bytes]
 
 
 class BenchmarkCase:
@@ -62,11 +75,12 @@ class BenchmarkCase:
         self.budget = BudgetManager(self.workspace)
         self.evidence = EvidenceStore(self.workspace, router=self.router, limits=limits)
 
-    def begin(self, scratch: Path) -> None:
+    def begin(self, scratch: Path, large: Capture | None = None) -> None:
         """Make the package: a report, one source, one database, one hypothesis with credits.
 
         Args:
             scratch: A folder for the files that are pinned.
+            large: Captures one more source, named ``large``.
         """
         report = scratch / "report.txt"
         report.write_bytes(b"it fails\n")
@@ -74,6 +88,8 @@ class BenchmarkCase:
         case = self.workspace.case(CASE)
         case.add_snapshot(SOURCE, "source", lambda sink: self._source(scratch, sink))
         case.add_snapshot(DATABASE, "database", lambda sink: _database(scratch, sink))
+        if large is not None:
+            case.add_snapshot("large", "source", large)
         case.advance()
         case.advance()
         case.set_hypotheses([{"id": HYPOTHESIS, "statement": "it fails because of a bug"}])
@@ -102,20 +118,47 @@ class BenchmarkCase:
                 ],
             )
 
-    def store(self, number: int) -> str | None:
-        """Ask the question of one publication and store the answer; its record's object."""
+    def store(self, number: int) -> Saved:
+        """Ask the question of one publication and store the answer."""
         package = self.budget.snapshot(CASE, PACKAGE).package
         request = request_for(package, HYPOTHESIS, number, self.adapter.arguments[number])
         reply = self.router.query(package, request)
-        saved = self.evidence.store_tool_results(CASE, PACKAGE, f"op-{number:06d}", request, reply)
-        return saved.record_refs[0]
+        return self.evidence.store_tool_results(CASE, PACKAGE, f"op-{number:06d}", request, reply)
+
+    def stored(self, number: int) -> Stored:
+        """The documents of the publication that was made last, as they are stored.
+
+        Args:
+            number: Its number.
+        """
+        snapshot = self.budget.snapshot(CASE, PACKAGE).package
+        index_id = snapshot.artifact("evidence_index")
+        assert index_id is not None
+        index = snapshot.objects.document(index_id, EvidenceIndex)
+        record_id = index.records[0].object
+        record = snapshot.objects.document(record_id, EvidenceRecord)
+        assert record.id == f"E{number:06d}"
+        assert isinstance(record.origin, ToolOrigin)
+        ids = {
+            "request": record.origin.request,
+            "reply": record.origin.reply,
+            "content": record.content,
+            "record": record_id,
+            "index": index_id,
+        }
+        names = [one for one in ids if one != "content" or record.duplicate_of is None]
+        return Stored(
+            number,
+            {name: oid.hex for name, oid in ids.items()},
+            {name: snapshot.objects.get(ids[name]) for name in names},
+        )
 
     def loop(self, number: int) -> None:
         """Reserve, ask and store, record, settle."""
         action = action_of(number)
         operation = operation_of(self.adapter.arguments[number])
         self.budget.reserve(CASE, PACKAGE, HYPOTHESIS, action, operation=operation)
-        record = self.store(number)
+        record = self.store(number).record_refs[0]
         self.budget.record_evidence(CASE, PACKAGE, HYPOTHESIS, action, record)
         self.budget.settle(
             CASE, PACKAGE, HYPOTHESIS, action, semantic_score=50, reason="a benchmark's score"
