@@ -71,12 +71,15 @@ class Session:
         Raises:
             NotFoundError: There is none.
         """
+        from vstore.errors import NotFoundError
         from vstore.package.reader import discover
 
         named = self.package_option or self.environ.get("VSTORE_PACKAGE")
         if named and os.path.isfile(named):  # noqa: PTH113 - false where it can't be looked at
             # A bundle, or nothing: never the package around it.
             return Path(named)
+        if named and not os.path.lexists(named):
+            raise NotFoundError(f"no such file or folder: {named}", kind="no_file")
         return discover(Path(named) if named else Path.cwd())
 
     def reader(self) -> PackageReader:

@@ -5,6 +5,7 @@ Needs no lock and writes nothing, so it works on read-only media, and the verifi
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -41,9 +42,12 @@ def discover(start: Path) -> Path:
         NotFoundError: Neither it nor any folder above it is a package.
     """
     where = start.absolute()
-    if is_bundle(where):
+    if is_bundle(where) or is_package(where):
         return where
-    for folder in (where, *where.parents):
+    # Upwards in what the path really leads to: the parent of "package/../other" is not
+    # the package, although its name stands in the path.
+    real = Path(os.path.realpath(where))
+    for folder in (real, *real.parents):
         if is_package(folder):
             return folder
     raise NotFoundError(

@@ -56,6 +56,23 @@ def test_packages_are_found_upwards(tmp_path: Path, repository: Repository) -> N
         assert reader.root == root
 
 
+def test_a_path_out_of_a_package_does_not_find_it(
+    tmp_path: Path, repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = repository.root
+    (tmp_path / "other").mkdir()
+    (root / "link").symlink_to(tmp_path / "other")
+    monkeypatch.chdir(root)
+    for text in ("../other", "../none", "..", "link", "link/..", "../package/../other"):
+        with pytest.raises(NotFoundError) as caught:
+            discover(Path(text))
+        assert caught.value.kind == "not_a_package"
+        with pytest.raises(NotFoundError):
+            PackageReader.open(Path(text))
+    assert discover(Path("../package/none/..")) == root
+    assert discover(Path("../other/../package")).samefile(root)
+
+
 def test_history_both_ways(repository: Repository) -> None:
     reader = repository.reader
     back = [generation.package_generation for _, generation in reader.history()]
