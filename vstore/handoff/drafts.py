@@ -113,7 +113,7 @@ def _attachment(value: Any, stored: Mapping[tuple[str, str], Attachment]) -> Any
     if type(value) is not dict:
         return value
     oid, name = value.get("object"), value.get("name")
-    if type(oid) is not str or type(name) is not str:
+    if not isinstance(oid, str) or not isinstance(name, str):
         return value
     known = stored.get((oid, name))
     return value if known is None else {**to_value(known), **value}
