@@ -133,7 +133,7 @@ class InvestigationUpdate(Document, tag="investigation-update-v1", frozen=True, 
     causal_review: CausalReview
     note: Annotated[Statement, Derived]
     working_brief: Annotated[ObjectId, Derived]
-    next: QueryMove | Test | Finish
+    next: Annotated[QueryMove | Test | Finish, Pinned]
 
 
 class BriefFinding(Part, frozen=True, kw_only=True):
