@@ -601,3 +601,32 @@ def test_hypotheses_that_were_restated_meanwhile_are_kept(calls: Calls) -> None:
     assert found.hypotheses[0].confidence == "strengthened"
     calls.close()
     assert verify_package(calls.root).exit_code == 0
+
+
+# --- in a bundle ----------------------------------------------------------------------------
+
+
+def test_a_bundle_carries_steps_and_they_resume_under_their_contract(
+    small: Path, tmp_path: Path
+) -> None:
+    from vstore.admission.admit import admit
+    from vstore.controller.bundles import create_bundle
+
+    bundle = tmp_path / "case.vstore.zip"
+    create_bundle(small, bundle)
+    report = verify_package(bundle)
+    assert (report.exit_code, [one.code for one in report.findings]) == (0, [])
+    with Workspace.create(tmp_path / "service") as workspace:
+        admit(workspace, bundle)
+    # A restart: nothing of the process that admitted it is left.
+    with Workspace.open(tmp_path / "service") as workspace:
+        steps = InvestigationSteps(workspace)
+        old = steps.resume(CASE, PACKAGE, "old-1")
+        assert isinstance(old, Outcome)
+        assert old.step is not None
+        assert old.step.contract == "investigation_project_v13"
+        waiting = steps.resume(CASE, PACKAGE, "call-6")
+        assert isinstance(waiting, OpenCall)
+        assert steps.submit_reply(
+            CASE, PACKAGE, "call-6", encoded(reply_v14([finding(references=["E000003"])]))
+        ).accepted
