@@ -55,6 +55,8 @@ SECTIONS: Final[dict[str, list[Listed]]] = {
     "Send and receive": [
         Listed("bundle", "Pack a package into one file."),
         Listed("clone", "Make a package of a bundle."),
+        Listed("admit", "Take a transported package in."),
+        Listed("worker", "Admit what is dropped into an inbox."),
     ],
     "Plumbing": [
         Listed("cat-object", "Print the bytes of an object."),

@@ -86,7 +86,8 @@ def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
     epilog=(
         "\b\nStart with: vstore demo\n"
-        "Variables: VSTORE_PACKAGE, VSTORE_ACTOR, VSTORE_PAGER, VSTORE_DEBUG, NO_COLOR"
+        "Variables: VSTORE_PACKAGE, VSTORE_WORKSPACE, VSTORE_ACTOR, VSTORE_PAGER,\n"
+        "VSTORE_DEBUG, NO_COLOR"
     ),
 )
 @click.option(

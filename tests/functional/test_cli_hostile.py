@@ -121,6 +121,6 @@ def test_hostile_texts(hostile: CommandLine) -> None:
     assert hostile.ok("verify").lines[-1].endswith("verified (1 warning)")
     covered = {words[0] for words in asked + read}
     writing = {"init", "input", "source", "database", "advance", "demo", "repair"}
-    writing |= {"block", "resume", "reopen"}
+    writing |= {"block", "resume", "reopen", "admit", "worker", "doctor"}
     texts_of_none = {"hash-object", "rev-parse", "schema", "completion", "cat-object"}
     assert covered | writing | texts_of_none >= set(COMMANDS)
