@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from vstore_cli.context import Session
@@ -18,17 +19,45 @@ if TYPE_CHECKING:
 __all__ = ["Services", "open_services", "services_of"]
 
 
-@dataclass(frozen=True)
 class Services:
-    """What asks, stores, hands tests out and keeps the budget."""
+    """What asks, stores, hands tests out and keeps the budget; each is loaded when it is used.
 
-    workspace: Workspace
-    case_id: str
-    package_id: str
-    router: Router
-    budget: BudgetManager
-    evidence: EvidenceStore
-    tests: AsyncTestCoordinator
+    Args:
+        workspace: Has one case.
+        router: Makes the router.
+    """
+
+    def __init__(self, workspace: Workspace, router: Callable[[], Router]) -> None:
+        self.workspace = workspace
+        self._make_router = router
+        self.case_id = workspace.only_case()
+        self.package_id = self.package().package_id
+
+    @cached_property
+    def router(self) -> Router:
+        """Answers queries."""
+        return self._make_router()
+
+    @cached_property
+    def budget(self) -> BudgetManager:
+        """Keeps the budget."""
+        from vstore.controller.budget_manager import BudgetManager
+
+        return BudgetManager(self.workspace)
+
+    @cached_property
+    def evidence(self) -> EvidenceStore:
+        """Stores evidence."""
+        from vstore.controller.evidence_store import EvidenceStore
+
+        return EvidenceStore(self.workspace, router=self.router)
+
+    @cached_property
+    def tests(self) -> AsyncTestCoordinator:
+        """Hands tests out."""
+        from vstore.controller.test_coordinator import AsyncTestCoordinator
+
+        return AsyncTestCoordinator(self.workspace)
 
     def package(self) -> PinnedPackage:
         """The head generation."""
@@ -37,25 +66,15 @@ class Services:
 
 def open_services(session: Session) -> Services:
     """The services on the package that the session finds."""
-    from vstore.tools.router import Router
-
-    return services_of(session.workspace(), Router.default())
+    return Services(session.workspace(), _default_router)
 
 
 def services_of(workspace: Workspace, router: Router) -> Services:
     """The services on a workspace that has one case."""
-    from vstore.controller.budget_manager import BudgetManager
-    from vstore.controller.evidence_store import EvidenceStore
-    from vstore.controller.test_coordinator import AsyncTestCoordinator
+    return Services(workspace, lambda: router)
 
-    case_id = workspace.only_case()
-    package = workspace.repository(case_id).pinned()
-    return Services(
-        workspace=workspace,
-        case_id=case_id,
-        package_id=package.package_id,
-        router=router,
-        budget=BudgetManager(workspace),
-        evidence=EvidenceStore(workspace, router=router),
-        tests=AsyncTestCoordinator(workspace),
-    )
+
+def _default_router() -> Router:
+    from vstore.tools.router import Router
+
+    return Router.default()

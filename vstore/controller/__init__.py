@@ -7,14 +7,18 @@
 ``projection``      what a package's evidence and ledger come to, kept in step
 ==================  ==================================================================
 
-No model output reaches ids, novelty, duplicates or budget (spec: evidence, budget).
+No model output reaches ids, novelty, duplicates or budget (spec: evidence, budget). A command
+that keeps the budget needn't load what recomputes replies: each is loaded when it is used.
 """
 
 from __future__ import annotations
 
-from vstore.controller.budget_manager import BudgetManager, BudgetSnapshot
-from vstore.controller.case_lifecycle import CaseLifecycle, Reopened
-from vstore.controller.evidence_store import EvidenceSnapshot, EvidenceStore, Saved
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from vstore.controller.budget_manager import BudgetManager, BudgetSnapshot
+    from vstore.controller.case_lifecycle import CaseLifecycle, Reopened
+    from vstore.controller.evidence_store import EvidenceSnapshot, EvidenceStore, Saved
 
 __all__ = [
     "BudgetManager",
@@ -25,3 +29,22 @@ __all__ = [
     "Reopened",
     "Saved",
 ]
+
+_MODULES = {
+    "BudgetManager": "budget_manager",
+    "BudgetSnapshot": "budget_manager",
+    "CaseLifecycle": "case_lifecycle",
+    "EvidenceSnapshot": "evidence_store",
+    "EvidenceStore": "evidence_store",
+    "Reopened": "case_lifecycle",
+    "Saved": "evidence_store",
+}
+
+
+def __getattr__(name: str) -> object:
+    module = _MODULES.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{module}"), name)

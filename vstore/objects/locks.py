@@ -1,7 +1,8 @@
 """Locks between processes: the evidence lock and the publication lock of a package.
 
-They are OS locks (flock, through ``filelock``), so a killed process blocks nobody; the
-fallback of that library to marker files is not used, since a marker survives its owner.
+They are OS locks, so a killed process blocks nobody: ``flock`` where the system has it, and
+elsewhere what ``filelock`` calls in its place (loading that library costs as much as a
+publication). Its fallback to marker files is not used, since a marker survives its owner.
 Who holds a lock, and since when, is written beside it for people who wait.
 """
 
@@ -35,6 +36,32 @@ _OPEN: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 def now() -> str:
     """The time in UTC, to the second, RFC 3339."""
     return datetime.now(UTC).isoformat(timespec="seconds")[:19] + "Z"
+
+
+def _lock(fd: int) -> bool:
+    """Lock a file for this process; False where another one has it."""
+    try:
+        import fcntl
+    except ImportError:  # pragma: no cover - not a POSIX system
+        from filelock import lock_descriptor
+
+        return lock_descriptor(fd, blocking=False)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _unlock(fd: int) -> None:
+    try:
+        import fcntl
+    except ImportError:  # pragma: no cover - not a POSIX system
+        from filelock import unlock_descriptor
+
+        unlock_descriptor(fd)
+    else:
+        fcntl.flock(fd, fcntl.LOCK_UN)
 
 
 class LockTimeout(ConflictError):
@@ -109,15 +136,13 @@ class PackageLock:
             raise
 
     def _acquire(self) -> None:
-        from filelock import lock_descriptor
-
         deadline: float | None = None
         pause = 0.0005
         while True:
             try:
                 if self._fd < 0:
                     self._fd = self._open(self._path)
-                if lock_descriptor(self._fd, blocking=False):
+                if _lock(self._fd):
                     if self._is_current():
                         break
                     # Somebody removed the file: what is locked is not what others will lock.
@@ -151,11 +176,9 @@ class PackageLock:
             self._threads.release()
 
     def _release(self) -> None:
-        from filelock import unlock_descriptor
-
         self.held = False
         try:
-            unlock_descriptor(self._fd)
+            _unlock(self._fd)
         except OSError:  # pragma: no cover
             self._close_files()
 
