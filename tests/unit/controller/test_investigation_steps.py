@@ -630,3 +630,50 @@ def test_a_bundle_carries_steps_and_they_resume_under_their_contract(
         assert steps.submit_reply(
             CASE, PACKAGE, "call-6", encoded(reply_v14([finding(references=["E000003"])]))
         ).accepted
+
+
+def test_a_new_revision_starts_without_briefs_and_open_calls(calls: Calls) -> None:
+    from vstore.controller.case_lifecycle import CaseLifecycle
+    from vstore.testing.investigation import POLICY
+
+    calls.answer("call-1", FIRST)
+    calls.look(1)
+    calls.open("call-2")
+    case = calls.workspace.case(CASE)
+    case.advance()
+    CaseLifecycle(calls.workspace).reopen(CASE, PACKAGE, "review", reason="another look")
+    with pytest.raises(StateError):
+        calls.open("call-1")
+    with pytest.raises(NotFoundError):
+        calls.submit("call-2", FIRST)
+    case.advance()
+    case.set_hypotheses([{"id": "H1", "statement": "another one"}])
+    calls.budget.initialise(CASE, PACKAGE, POLICY)
+    case.advance()
+    opened = calls.open("call-1")
+    # The evidence goes on, the findings start anew; nothing of this revision is to be assessed.
+    assert (opened.request.brief, opened.request.result) == (None, None)
+    assert [one["id"] for one in opened.context["evidence"]] == ["E000001", "E000002"]
+    outcome = calls.submit("call-1", reply_v14([finding(references=["E000002"])]))
+    assert outcome.accepted
+    assert outcome.brief is not None
+    assert outcome.brief.parent is None
+    briefs = head(calls).objects.document(
+        head(calls).generation.artifacts["working_brief"], WorkingBriefs
+    )
+    assert (briefs.analysis_revision, len(briefs.briefs)) == (2, 1)
+    calls.close()
+    report = verify_package(calls.root)
+    assert (report.exit_code, [one.code for one in report.findings]) == (0, [])
+
+
+def test_nothing_is_submitted_while_a_case_waits(calls: Calls) -> None:
+    from vstore.controller.case_lifecycle import CaseLifecycle
+
+    calls.open("call-1")
+    lifecycle = CaseLifecycle(calls.workspace)
+    lifecycle.block(CASE, PACKAGE, "OPERATOR_HOLD")
+    with pytest.raises(StateError):
+        calls.submit("call-1", FIRST)
+    lifecycle.resume(CASE, PACKAGE)
+    assert calls.submit("call-1", FIRST).accepted

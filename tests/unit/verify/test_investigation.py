@@ -241,6 +241,71 @@ def test_a_call_about_no_hypothesis(called: Path, tmp_path: Path) -> None:
     assert "VS-INV-004" in faults(verify_package(editor.save(tmp_path / "forged")))
 
 
+@pytest.mark.parametrize(
+    ("schema", "position", "pointer"),
+    [
+        (LOG, 1, "/parent"),
+        (LOG, 2, "/event/request"),
+        (LOG, 1, "/event/step"),
+        (LOG, 3, "/event/attempt"),
+        (REQUEST, 1, "/brief"),
+        (REQUEST, 0, "/reply_schema"),
+        (STEP, 0, "/update"),
+        (ATTEMPT, 0, "/reply"),
+        (BRIEF, 0, "/change_audit"),
+        (GENERATION, -1, "/artifacts/investigation_log"),
+    ],
+)
+def test_what_is_missing_ends_no_run(
+    called: Path, tmp_path: Path, schema: str, position: int, pointer: str
+) -> None:
+    report = forged(called, tmp_path, schema, position, put(pointer, ABSENT))
+    assert "VS-OBJ-005" in faults(report)
+    assert "VS-VER-001" not in faults(report)
+    assert report.exit_code == 1
+
+
+def test_a_code_of_nobody(called: Path, tmp_path: Path) -> None:
+    report = forged(called, tmp_path, ATTEMPT, 1, put("/code", "INVESTIGATION_BECAUSE"))
+    assert "VS-INV-013" in faults(report)
+
+
+def test_hints_of_a_reply_that_is_not_kept(called: Path, tmp_path: Path) -> None:
+    editor = PackageEditor(called)
+    hints = editor.find(ATTEMPT, 0).value["hints"]
+    report = forged(called, tmp_path, ATTEMPT, 1, put("/hints", hints))
+    assert "VS-INV-013" in faults(report)
+
+
+def test_a_call_that_ends_otherwise_than_it_began(called: Path, tmp_path: Path) -> None:
+    report = forged(called, tmp_path, LOG, -2, put("/imported", value=False))
+    assert {"VS-INV-004", "VS-HIS-009"} <= faults(report)
+
+
+def test_a_reply_larger_than_any(called: Path, tmp_path: Path) -> None:
+    editor = PackageEditor(called)
+    oid = editor.find(STEP, 0).value["reply"]
+    blob = next(one for one in editor.objects() if one.oid == oid)
+    blob.content += b" " * (1 << 20)
+    blob.edited = True
+    editor.rechain()
+    assert faults(verify_package(editor.save(tmp_path / "forged"))) == {"VS-INV-009"}
+
+
+def test_without_evidence_to_follow_nobody_is_accused(called: Path, tmp_path: Path) -> None:
+    report = forged(called, tmp_path, "evidence-index-v1", 1, put("/records/0/object", ABSENT))
+    assert not any(code.startswith("VS-INV") for code in faults(report))
+    assert any("evidence" in one for one in report.not_checked)
+
+
+def test_an_entry_that_leads_behind_what_is_known(called: Path, tmp_path: Path) -> None:
+    editor = PackageEditor(called)
+    first = editor.find(LOG, 0).oid
+    editor.edit(editor.find(GENERATION, -1), put("/artifacts/investigation_log", str(first)))
+    editor.rechain()
+    assert "VS-INV-001" in faults(verify_package(editor.save(tmp_path / "forged")))
+
+
 def test_every_code_is_reached() -> None:
     from vstore.verify.rules.investigation import RULES
 

@@ -36,7 +36,7 @@ from vstore.investigation.normalise import Normalised
 from vstore.investigation.references import Past
 from vstore.investigation.rejection import CODES
 from vstore.investigation.state import Call, InvestigationState
-from vstore.investigation.vocabulary import RULES, V14
+from vstore.investigation.vocabulary import MAX_REPLY_BYTES, RULES, V14
 from vstore.objects.canonical import to_value
 from vstore.objects.document import Document
 from vstore.objects.ids import ObjectId
@@ -315,7 +315,7 @@ class InvestigationCheck:
             self._unknown_rules(event.step, stored.rules)
             return
         name = f"the step of call {event.call_id}"
-        verdict, raw = self._judge(event.step, stored.reply, call)
+        verdict, raw = self._judge(stored.reply, call)
         if isinstance(verdict, Refusal):
             self._add(
                 "VS-INV-009",
@@ -355,7 +355,7 @@ class InvestigationCheck:
             if stored.code not in CODES:
                 expected = replace(expected, code="a code of this version")
         else:
-            verdict, raw = self._judge(event.attempt, stored.reply, call)
+            verdict, raw = self._judge(stored.reply, call)
             if isinstance(verdict, Refusal):
                 expected = attempt_of(call, raw, verdict)
             elif verdict is not None:
@@ -369,9 +369,7 @@ class InvestigationCheck:
         self._compare(event.attempt, expected, stored, _ATTEMPT, name)
         self._apply(entry, stored)
 
-    def _judge(
-        self, referrer: ObjectId, reply: ObjectId, call: Call
-    ) -> tuple[Normalised | Refusal | None, bytes]:
+    def _judge(self, reply: ObjectId, call: Call) -> tuple[Normalised | Refusal | None, bytes]:
         """The reply judged again; None where it can't be, which others report."""
         request = call.request
         brief = None
@@ -380,7 +378,9 @@ class InvestigationCheck:
             if brief is None:
                 return None, b""
         try:
-            raw = self._objects.table.get(reply)
+            # What is larger than any reply is refused for that, whatever it holds.
+            large = self._objects.table.size(reply) > MAX_REPLY_BYTES
+            raw = bytes(MAX_REPLY_BYTES + 1) if large else self._objects.table.get(reply)
         except (NotFoundError, IntegrityError):
             self._found.skip("replies that are missing or damaged")
             return None, b""
@@ -394,7 +394,6 @@ class InvestigationCheck:
             brief_id=request.brief,
         )
         self.judged += 1
-        del referrer
         return judge(contract_named(request.contract), raw, subject_of(request), past), raw
 
     # ---- what follows from a reply
