@@ -65,6 +65,7 @@ SECTIONS: Final[dict[str, list[Listed]]] = {
         Listed("ls-refs", "List the refs and what they should say."),
         Listed("rev-parse", "Print the full object ids of names."),
         Listed("schema", "Print the JSON Schema of a document type."),
+        Listed("doctor", "Look for what a crash left, stale refs, locks, space."),
         Listed("repair", "Move refs forward to the last generation of the log."),
         Listed("completion", "Print a script that completes vstore's command line."),
     ],

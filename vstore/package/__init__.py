@@ -7,6 +7,7 @@
 ``pinned``         a generation pinned for reading
 ``reader``         reading a package: history, names (``naming``), refs
                    (``refs_policy``), unclaimed files (``unclaimed``)
+``health``         what a crash left, what lags, who holds a lock, what takes space
 ``tree_builder``   trees from paths in any order; ``folder``: a folder on disk, without
                    what ``exclude`` leaves out
 ``assembler``      the raw input identity, and undeclared files that would change it

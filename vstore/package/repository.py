@@ -18,12 +18,14 @@ from vstore.errors import ConflictError, VStoreError
 from vstore.objects.canonical import encode
 from vstore.objects.durable import DurableIO
 from vstore.objects.ids import ObjectId
+from vstore.objects.layout import TMP
 from vstore.objects.locks import EVIDENCE, PackageLock
 from vstore.objects.transaction import Transaction
 from vstore.objects.writer import ObjectWriter
 from vstore.package import refs_policy
 from vstore.package.change import Change, checked_event, first_generation, next_generation
 from vstore.package.documents import Blocked, Event, Generation
+from vstore.package.health import tmp_residue
 from vstore.package.history import HistoryTree, history_of
 from vstore.package.options import WriterOptions, WriterSettings
 from vstore.package.pinned import PinnedPackage
@@ -347,12 +349,18 @@ class Repository:
             self._restore_refs(accept=False)
             return head
 
-    def repair(self, *, accept_log_head: bool = False, dry_run: bool = False) -> list[str]:
+    def repair(
+        self, *, accept_log_head: bool = False, residue: bool = False, dry_run: bool = False
+    ) -> list[str]:
         """Do what the recovery table allows: move lagging refs forward.
+
+        The log is never changed: torn bytes stay where they are, and the next writer begins
+        a new segment behind them.
 
         Args:
             accept_log_head: Also replace refs that are missing or foreign, on the assumption
                 that the log's last publication is the newest one there ever was.
+            residue: Also remove files that a crash left in ``tmp``; only while nobody writes.
             dry_run: Only say what would be done.
 
         Returns:
@@ -369,11 +377,17 @@ class Repository:
             statuses = [one for one in self.reader.ref_report() if one.state != "current"]
             if not accept_log_head:
                 refs_policy.refuse_damaged(statuses)
-            if statuses and not dry_run:
+            left = tmp_residue(self.root) if residue else []
+            if (statuses or left) and not dry_run:
                 with self._writer.lock:
                     self.reader.refresh()
                     self._restore_refs(accept=accept_log_head)
-            return [refs_policy.in_words(one) for one in statuses]
+                    for path in left:
+                        self._settings.io.unlink(path)
+            return [
+                *(refs_policy.in_words(one) for one in statuses),
+                *(f"remove {TMP}/{path.name}, which a crash left" for path in left),
+            ]
 
     def _restore_refs(self, *, accept: bool) -> None:
         self._writer.restore_refs(
