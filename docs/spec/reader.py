@@ -179,6 +179,7 @@ class Package:
             array = self._schemas.checker("[map key]")
             if (
                 not raw.endswith(b"\n")
+                or not isinstance(found, dict)
                 or found.keys() != {"digest", "format", "optional", "required"}
                 or type(found["digest"]) is not str
                 or version != 1

@@ -245,6 +245,8 @@ def _scalar(kind: str) -> Checker:
         return lambda value, _: value is None
     if kind == "boolean":
         return lambda value, _: type(value) is bool
+    if kind.isdecimal():
+        return lambda value, _: type(value) is int and value == int(kind)
     if kind[0] == '"':
         return lambda value, _: value == kind[1:-1]
     if kind in _NUMBERS or word == "integer":

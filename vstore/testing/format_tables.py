@@ -123,7 +123,7 @@ def _scalar(kind: inspect.Type) -> str:
             return "string"
         return f"string {kind.min_length or 0}..{kind.max_length}"
     if isinstance(kind, inspect.LiteralType):
-        return " or ".join(f'"{one}"' for one in kind.values)
+        return " or ".join(f'"{one}"' if isinstance(one, str) else str(one) for one in kind.values)
     if isinstance(kind, inspect.CustomType):
         assert kind.cls is ObjectId, kind
         return "object id"

@@ -1,0 +1,411 @@
+"""A reader that was written from the format's pages alone says what ``vstore verify`` says.
+
+It runs in an interpreter that has blake3 and zstandard and can't import vstore.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from vstore.package.case import Case
+from vstore.package.inputs import InputFile
+from vstore.package.repository import Repository
+from vstore.testing.calls import small_calls
+from vstore.testing.editor import PackageEditor
+from vstore.testing.handoff import handed_out
+from vstore.testing.investigation import CASE, PACKAGE, Investigation, small_investigation
+from vstore.testing.reopened import reopened_investigation
+from vstore.tools.request import SourceSearch
+from vstore.verify import verify_package
+from vstore.verify.report import Report
+
+from .conftest import CommandLine
+
+READER: Final = Path(__file__).parents[2] / "docs" / "spec" / "reader.py"
+FIXTURES: Final = Path(__file__).parents[1] / "fixtures"
+#: Where both must say the same.
+AREAS: Final = ("container", "objects", "history", "evidence")
+_AREA_OF: Final = {"CON": "container", "OBJ": "objects", "HIS": "history", "EVD": "evidence"}
+#: What the reader doesn't judge: it asks no query again, and doesn't look into chunks of rows.
+#: Tests and calls it only follows.
+NOT_JUDGED: Final = frozenset({"VS-EVD-022"})
+LOG: Final = "objects/log/00000001.vlog"
+ABSENT: Final = "b3:" + "7" * 64
+
+_START: Final = """
+import runpy, sys
+sys.path[:0] = [sys.argv[1]]
+sys.argv = sys.argv[2:]
+try:
+    import vstore
+except ImportError:
+    pass
+else:
+    sys.exit("vstore can be imported here")
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+Verdict = dict[str, str]
+Change = Callable[[Path], Any]
+
+
+@pytest.fixture(scope="session")
+def libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the two libraries that the reader needs, and nothing else."""
+    folder = tmp_path_factory.mktemp("libraries")
+    for name in ("blake3", "zstandard"):
+        spec = find_spec(name)
+        assert spec is not None
+        assert spec.origin is not None
+        (folder / name).symlink_to(Path(spec.origin).parent, target_is_directory=True)
+    return folder
+
+
+class Reader:
+    """Runs the reader on packages, many in one process."""
+
+    def __init__(self, libraries: Path) -> None:
+        self._libraries = libraries
+
+    def run(self, *words: str | Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [
+                *(sys.executable, "-I", "-S", "-c", _START),
+                *(self._libraries, READER, *words),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+
+    def verdicts(self, packages: list[Path]) -> list[Verdict]:
+        """Of each package, the gravest severity of each area."""
+        done = self.run(*packages)
+        assert done.stderr == ""
+        assert done.returncode in (0, 1, 3), done
+        found: list[Verdict] = []
+        for line in done.stdout.splitlines():
+            area, _, rest = line.partition(": ")
+            if rest and not line.startswith(" "):
+                found[-1][area] = rest.split()[0]
+            elif not line.startswith(" "):
+                found.append({})
+        assert len(found) == len(packages)
+        return found
+
+
+@pytest.fixture(scope="session")
+def reader(libraries: Path) -> Reader:
+    return Reader(libraries)
+
+
+def verdict_of(report: Report) -> Verdict:
+    """What a report comes to, in the reader's words."""
+    order = ("error", "unsupported", "warning", "note", "ok")
+    verdict = dict.fromkeys(AREAS, "ok")
+    for one in report.findings:
+        area = _AREA_OF.get(one.code[3:6])
+        if area is None or one.code in NOT_JUDGED:
+            continue
+        judged = one.severity == "error" or not one.rule.incomplete
+        severity = one.severity if judged else "unsupported"
+        verdict[area] = min(verdict[area], severity, key=order.index)
+    return verdict
+
+
+def assert_same(reader: Reader, packages: dict[str, Path]) -> list[Verdict]:
+    """Both say the same of all packages; what they say."""
+    found = reader.verdicts(list(packages.values()))
+    differing = []
+    for (name, path), said in zip(packages.items(), found, strict=True):
+        report = verify_package(path, recompute=False)
+        wanted = verdict_of(report)
+        areas = {one: (wanted[one], said[one]) for one in AREAS if wanted[one] != said[one]}
+        if areas:
+            codes = sorted({one.code for one in report.findings})
+            differing.append(f"{name}: vstore and the reader say {areas}; vstore has {codes}")
+    assert not differing, "\n".join(differing)
+    return found
+
+
+# ---- good packages
+
+
+def _two_segments(root: Path, scratch: Path) -> None:
+    small_investigation(root, scratch).close()
+    log = root / LOG
+    log.write_bytes(log.read_bytes() + b"what a crash left")
+    one = Investigation(root, scratch)
+    one.ask("batch-4", [("H2", "q11", SourceSearch(source="code", pattern="orders"))])
+    one.close()
+
+
+def _answered(root: Path, scratch: Path) -> None:
+    case, answer = handed_out(root, scratch)
+    case.confirm(answer)
+    feedback = case.budget.snapshot(CASE, PACKAGE).package.generation.artifacts[
+        "async_test_feedback"
+    ]
+    case.evidence.store_feedback(CASE, PACKAGE, "feedback-1", feedback)
+    case.close()
+
+
+def _large(root: Path, scratch: Path) -> None:
+    (scratch / "large.bin").write_bytes(random.Random(1).randbytes(1_300_000))
+    with Repository.create(root, clock=lambda: "2026-01-02T03:04:05Z") as repository:
+        case = Case(repository)
+        case.init(CASE, PACKAGE, [InputFile(scratch / "large.bin", b"large.bin")])
+        case.advance()
+
+
+def _small(root: Path, scratch: Path) -> None:
+    small_investigation(root, scratch).close()
+
+
+def _calls(root: Path, scratch: Path) -> None:
+    small_calls(root, scratch).close()
+
+
+def _reopened(root: Path, scratch: Path) -> None:
+    reopened_investigation(root, scratch).close()
+
+
+GOOD: Final = {
+    "small": _small,
+    "two segments": _two_segments,
+    "answered": _answered,
+    "large": _large,
+    "calls": _calls,
+    "reopened": _reopened,
+}
+
+
+@pytest.fixture(scope="session")
+def good(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Good packages that nobody writes to."""
+    packages = {}
+    for name, make in GOOD.items():
+        folder = tmp_path_factory.mktemp("good")
+        make(folder / "package", folder)
+        for derived in ("cache", "locks"):
+            shutil.rmtree(folder / "package" / derived, ignore_errors=True)
+        packages[name] = folder / "package"
+    return packages
+
+
+def test_good_packages(reader: Reader, good: dict[str, Path]) -> None:
+    for verdict in assert_same(reader, good):
+        assert set(verdict.values()) <= {"ok", "note"}
+    assert reader.run(*good.values()).returncode == 0
+
+
+def test_the_demo(reader: Reader, tmp_path: Path) -> None:
+    pytest.importorskip("sqlite_utils")
+    CommandLine(tmp_path).ok("demo")
+    (package,) = (one.parent for one in tmp_path.rglob("VSTORE"))
+    (verdict,) = assert_same(reader, {"demo": package})
+    assert set(verdict.values()) <= {"ok", "note"}
+
+
+def test_exit_codes(reader: Reader, good: dict[str, Path], tmp_path: Path) -> None:
+    small = good["small"]
+    bad = shutil.copytree(small, tmp_path / "bad")
+    (bad / LOG).write_bytes((bad / LOG).read_bytes()[:-300])
+    later = shutil.copytree(small, tmp_path / "later")
+    (later / "VSTORE").write_text('{"format":2}\n')
+    assert reader.run(small).returncode == 0
+    assert reader.run(later).returncode == 3
+    assert reader.run(small, later, bad).returncode == 1
+    assert reader.run(tmp_path / "none").returncode == 3
+    assert reader.run().returncode == 2
+
+
+# ---- damaged ones
+
+
+def flip(name: str, at: int, bit: int) -> Change:
+    def change(package: Path) -> None:
+        content = bytearray((package / name).read_bytes())
+        content[at] ^= bit
+        (package / name).write_bytes(content)
+
+    return change
+
+
+def write(name: str, content: bytes) -> Change:
+    def change(package: Path) -> None:
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_bytes(content)
+
+    return change
+
+
+def damages(package: Path, rng: random.Random, times: int) -> Iterator[tuple[str, Change]]:
+    """Ways to damage a package, file by file, and names that don't belong there."""
+    for path in sorted(one for one in package.rglob("*") if one.is_file()):
+        name, content = path.relative_to(package).as_posix(), path.read_bytes()
+        size = len(content)
+        yield f"no {name}", lambda root, name=name: (root / name).unlink()
+        yield f"empty {name}", write(name, b"")
+        yield f"zeros for {name}", write(name, bytes(size))
+        yield f"more {name}", write(name, content + b"x")
+        yield f"begun {name}", write(name, content[:100])
+        for _ in range(times if size > 1000 else 2):
+            at, bit = rng.randrange(size), 1 << rng.randrange(8)
+            yield f"flip {name} {at} {bit}", flip(name, at, bit)
+            at = rng.randrange(size)
+            yield f"cut {name} {at}", write(name, content[:at])
+            at = rng.randrange(size)
+            holed = content[:at] + bytes(len(content[at : at + 700])) + content[at + 700 :]
+            yield f"hole {name} {at}", write(name, holed)
+    for name in (
+        *("new", "refs/UP", "refs/x", "refs/x/y", "objects/pack/x", "objects/log/x", "tmp/x"),
+        *("objects/log/00000000.vlog", "objects/log/00000003.vlog", "objects/log/00000009.vlog"),
+        *(f"objects/large/ab/{'c' * 62}", "objects/large/zz/x", "cache/x", "locks/x", "cache"),
+    ):
+        yield f"{name} added", write(name, b"what somebody left here")
+    yield "folder", lambda root: (root / "folder").mkdir()
+    yield "link", lambda root: (root / "link").symlink_to("VSTORE")
+    yield "link in tmp", lambda root: (root / "tmp" / "link").symlink_to("/")
+    yield (
+        "linked ref",
+        lambda root: (
+            (root / "refs/generation").rename(root / "tmp/ref"),
+            (root / "refs/generation").symlink_to("../tmp/ref"),
+        ),
+    )
+    yield "no refs", lambda root: shutil.rmtree(root / "refs")
+    yield "no log", lambda root: shutil.rmtree(root / "objects/log")
+    head = (package / "refs/generation").read_bytes()
+    for name in ("generation", "evidence_index", "hypotheses"):
+        for content in (ABSENT.encode() + b"\n", head, head[:20], head[:20] + bytes(48), b"\n"):
+            yield f"ref {name} {content!r}", write(f"refs/{name}", content)
+    for text in (
+        '{"format":2}',
+        '{"digest":"sha256","format":1,"optional":[],"required":[]}\n',
+        '{"digest":"blake3","format":1,"optional":[],"required":["x"]}\n',
+        '{"digest":"blake3","format":1,"optional":["y"],"required":[]}\n',
+        '{"digest":"blake3", "format":1,"optional":[],"required":[]}\n',
+        '{"digest":"blake3","format":1,"optional":[],"required":[]}',
+        "[]\n",
+        "x" * 5000,
+    ):
+        yield f"VSTORE {text[:60]}", write("VSTORE", text.encode())
+
+
+@pytest.mark.parametrize(("name", "times"), [("two segments", 12), ("large", 3)])
+def test_damaged_packages(
+    reader: Reader, good: dict[str, Path], tmp_path: Path, name: str, times: int
+) -> None:
+    packages = {}
+    changes = list(damages(good[name], random.Random(7), times))
+    for number, (what, change) in enumerate(changes):
+        target = shutil.copytree(good[name], tmp_path / str(number))
+        (target / "tmp").mkdir(exist_ok=True)
+        change(target)
+        packages[f"{number} {what}"] = target
+    verdicts = assert_same(reader, packages)
+    assert sum("error" in one.values() for one in verdicts) > len(verdicts) // 3
+
+
+# ---- forged ones
+
+
+def places(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Every place in a document below its root, and what stands there."""
+    if way:
+        yield way, value
+    if isinstance(value, dict):
+        for name, one in value.items():
+            yield from places(one, (*way, name))
+    elif isinstance(value, list):
+        for number, one in enumerate(value):
+            yield from places(one, (*way, number))
+
+
+def others(value: Any) -> list[Any]:
+    """Other values to put in a value's place."""
+    if isinstance(value, bool):
+        return [not value, None]
+    if isinstance(value, int):
+        return [value + 1, 0 if value else 7, -1]
+    if isinstance(value, str):
+        more = [ABSENT] if value.startswith("b3:") else ["0" * 64] if len(value) == 64 else []
+        return [value + "x", "", None, *more]
+    if isinstance(value, list):
+        return [value[1:], value + value[:1], value[::-1], None]
+    if isinstance(value, dict):
+        return [{**value, "extra": 1}, {}]
+    return [1, "x"]
+
+
+def forgeries(package: Path) -> list[tuple[int, tuple[Any, ...], Any]]:
+    """Which document, where, and what to put there."""
+    return [
+        (number, way, other)
+        for number, one in enumerate(PackageEditor(package).objects())
+        if one.value is not None
+        for way, value in places(one.value)
+        for other in others(value)
+        if other != value or type(other) is not type(value)
+    ]
+
+
+def forge(package: Path, target: Path, forgery: tuple[int, tuple[Any, ...], Any]) -> Path | None:
+    """A package with one change, re-hashed up to the head; None where that can't be written."""
+    number, way, other = forgery
+    editor = PackageEditor(package)
+
+    def change(document: Any) -> None:
+        for part in way[:-1]:
+            document = document[part]
+        document[way[-1]] = other
+
+    try:
+        editor.edit(list(editor.objects())[number], change)
+        editor.rechain()
+        return editor.save(target)
+    except Exception:  # noqa: BLE001 - an editor is no verifier: it needs documents of some form
+        shutil.rmtree(target, ignore_errors=True)
+        return None
+
+
+def compare_forgeries(
+    reader: Reader, package: Path, folder: Path, seed: int, count: int
+) -> list[Verdict]:
+    packages = {}
+    for number, forgery in enumerate(random.Random(seed).sample(forgeries(package), count)):
+        target = forge(package, folder / str(number), forgery)
+        if target is not None:
+            packages[f"{forgery}"] = target
+    assert len(packages) > count * 3 // 4
+    return assert_same(reader, packages)
+
+
+@pytest.mark.parametrize(
+    ("name", "count"), [("small", 24), ("answered", 16), ("calls", 16), ("reopened", 16)]
+)
+def test_forged_packages(
+    reader: Reader, good: dict[str, Path], tmp_path: Path, name: str, count: int
+) -> None:
+    verdicts = compare_forgeries(reader, good[name], tmp_path, 11, count)
+    assert sum("error" in one.values() for one in verdicts) > len(verdicts) // 2
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", ["small", "answered", "calls", "reopened"])
+@pytest.mark.parametrize("seed", range(5))
+def test_many_forged_packages(
+    reader: Reader, good: dict[str, Path], tmp_path: Path, name: str, seed: int
+) -> None:
+    compare_forgeries(reader, good[name], tmp_path, seed, 100)
