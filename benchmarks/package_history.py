@@ -125,11 +125,12 @@ class BenchmarkCase:
         reply = self.router.query(package, request)
         return self.evidence.store_tool_results(CASE, PACKAGE, f"op-{number:06d}", request, reply)
 
-    def stored(self, number: int) -> Stored:
+    def stored(self, number: int, others: int = 0) -> Stored:
         """The documents of the publication that was made last, as they are stored.
 
         Args:
             number: Its number.
+            others: Records that were stored before the first publication.
         """
         snapshot = self.budget.snapshot(CASE, PACKAGE).package
         index_id = snapshot.artifact("evidence_index")
@@ -137,7 +138,7 @@ class BenchmarkCase:
         index = snapshot.objects.document(index_id, EvidenceIndex)
         record_id = index.records[0].object
         record = snapshot.objects.document(record_id, EvidenceRecord)
-        assert record.id == f"E{number:06d}"
+        assert record.id == f"E{number + others:06d}"
         assert isinstance(record.origin, ToolOrigin)
         ids = {
             "request": record.origin.request,

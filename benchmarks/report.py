@@ -83,9 +83,12 @@ def write_report(
 
 
 def _table(count: int, rows: Sequence[Row], facts: Mapping[str, Any]) -> str:
-    lines = [
+    note = (
         f"{count} publications. Where more is better (≥), the ratio is the peer's time over "
-         "ours; where less is (≤), ours over the peer's.",
+        "ours; where less is (≤), ours over the peer's."
+    )
+    lines = [
+        note,
         "",
         "| what | compared with | measured | reach | aim | |",
         "| --- | --- | --- | --- | --- | --- |",

@@ -1,0 +1,42 @@
+"""Which modules a command loads, found in a fresh interpreter."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+__all__ = ["imports_of"]
+
+_ASK: Final = """
+import sys
+from vstore_cli.main import main
+try:
+    main()
+except SystemExit:
+    pass
+print("\\n".join(sorted(sys.modules)), file=sys.stderr)
+"""
+_OTHERS: Final = frozenset(
+    {"blake3", "click", "filelock", "msgspec", "re2", "sqlite3", "tarfile", "zipfile", "zstandard"}
+)
+
+
+def imports_of(folder: Path, arguments: Sequence[str]) -> list[str]:
+    """The library's own modules, and the heavy ones of others, that a command loads.
+
+    Args:
+        folder: Where to run it.
+        arguments: Of ``vstore``.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", _ASK, *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = done.stderr.splitlines()
+    return [one for one in found if one.startswith("vstore") or one in _OTHERS]
