@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 from vstore.errors import InvalidError
 from vstore.handoff.documents import AsyncTestFeedback, AsyncTestRequest, Attachment
 from vstore.handoff.matching import IDENTITIES
-from vstore.objects.canonical import decode, encode, to_value
+from vstore.objects.canonical import decode, to_value
 from vstore.objects.document import Document, schema_name
 from vstore.objects.ids import Digest, ObjectId, digest_of
 from vstore.objects.plain_json import decode_value, encode_value
@@ -25,7 +25,6 @@ __all__ = [
     "read_draft",
     "read_object",
     "read_request",
-    "sealed_bytes",
 ]
 
 D = TypeVar("D", bound=Document)
@@ -154,17 +153,6 @@ def draft_digest(feedback: AsyncTestFeedback) -> Digest:
     for name in CONFIRMATION:
         del value[name]
     return digest_of(encode_value(value))
-
-
-def sealed_bytes(document: Document) -> bytes:
-    """The canonical bytes of a document, held against its own schema.
-
-    Raises:
-        InvalidError: A member isn't what its schema says.
-    """
-    encoded = encode(document)
-    decode(encoded, type(document))
-    return encoded
 
 
 def _complete(value: Mapping[str, Any], kind: type[D]) -> D:
