@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """An independent reader of evidence packages, written from the pages beside it alone.
 
-    python docs/spec/reader.py PACKAGE...
+    python docs/spec/reader.py PACKAGE-OR-BUNDLE...
 
 It needs Python 3.11, blake3 and zstandard, and nothing of vstore. It reads everything into
 memory, judges what the pages say, prints findings by area, and exits with 0, 1 or 3 as
 ``format.md`` says under "Verdicts". What it doesn't judge: what queries yield when they are
-asked again, the inner form of database snapshots, and the rules of tests and calls.
+asked again, the inner form of database snapshots, the rules of tests and calls, and an
+incremental bundle together with what it continues.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ HERE: Final = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 from blake3 import blake3  # noqa: E402
+from reader_bundle import Bundle  # noqa: E402
 from reader_documents import Schemas, Unreadable, parse, parse_loosely  # noqa: E402
 from reader_evidence import Evidence  # noqa: E402
 from reader_handoff import Calls, Tests  # noqa: E402
@@ -41,6 +43,7 @@ from reader_log import (  # noqa: E402
     Stored,
     Unopenable,
     Unsupported,
+    check_layout,
     check_names,
     frame_objects,
     large_path,
@@ -141,26 +144,62 @@ class Package:
 
     def read(self) -> None:
         """Judge everything."""
+        files = self._files
+        if files.bundle:
+            if not files.check(self.report, self._schemas):
+                return
+            self._over = files.needs is not None
         if not self._check_format():
             return
-        refs = self._files.refs()
-        log = Log(self._files.segment, self._files.segments(), self.report)
+        refs = files.refs()
+        start = files.since if files.bundle else ZEROS
+        log = Log(files.segment, files.segments(), self.report, start)
         try:
-            for frame in log.frames():
-                self._over |= log.damaged
-                self._take(frame)
-            self._over |= log.damaged
+            self._read_frames(log)
         except Unsupported as error:
             self.report("container", "unsupported", str(error))
             self._over = True
             if not self.objects:
-                check_names(self._files, None, self.report)
+                check_names(files, None, self.report)
                 return
         except Unopenable as error:
             self.report("container", "error", str(error))
-            check_names(self._files, None, self.report)
+            check_names(files, None, self.report)
             return
         self._finish(refs)
+
+    def _read_frames(self, log: Log) -> None:
+        left = self._files.limit if self._files.bundle else 0
+        frames: list[Frame] = []
+        for frame in log.frames():
+            left -= frame.raw + frame.large_bytes()
+            if self._files.bundle and left < 0:
+                raise Unsupported("objects out of proportion to the bundle's size")
+            self._over |= log.damaged
+            self._take(frame)
+            frames.append(frame._replace(table=b"", stored=b""))
+        self._over |= log.damaged
+        if self._files.bundle:
+            check_layout(log, self._files, frames, self.report)
+            self._check_claims(
+                [oid_of(one.generation) for one in frames if one.generation != ZEROS]
+            )
+
+    def _check_claims(self, published: list[str]) -> None:
+        """What an incremental bundle says of itself is what it holds."""
+        claims, head = self._files.needs, self.objects.get(published[-1] if published else "")
+        if claims is None or head is None or head.value is None:
+            return
+        number = head.value.get("package_generation", 0)
+        wanted = {
+            "head": published[-1],
+            "head_generation": number,
+            "since_generation": number - len(published),
+            "case_id": head.value.get("case_id"),
+            "package_id": head.value.get("package_id"),
+        }
+        if any(claims[member] != value for member, value in wanted.items()):
+            self.report("container", "error", "BUNDLE differs from what the bundle holds")
 
     def _check_format(self) -> bool:
         raw = self._files.read("VSTORE", 4097)
@@ -417,7 +456,8 @@ def main(paths: list[str]) -> int:
         return 2
     outcomes = set()
     for path in paths:
-        package = Package(Folder(Path(path)))
+        files = Bundle(Path(path)) if Path(path).is_file() else Folder(Path(path))
+        package = Package(files)
         package.read()
         for line in (path, *lines(package)):
             sys.stdout.write(line.encode("ascii", "backslashreplace").decode() + "\n")

@@ -6,6 +6,7 @@ import os
 import re
 import struct
 from collections.abc import Callable, Generator, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -50,8 +51,10 @@ class Header(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """A valid frame."""
+    """A valid frame; ``segment`` and ``end`` say where it ends."""
 
+    segment: int
+    end: int
     sequence: int
     before: bytes
     generation: bytes
@@ -61,6 +64,26 @@ class Frame(NamedTuple):
     table: bytes
     stored: bytes
     raw: int
+
+    def large_bytes(self) -> int:
+        """Bytes of the large objects that are present, as its table claims them."""
+        entries = _LARGE.iter_unpack(self.table[self.counts[0] * _ENTRY.size :])
+        return sum(length for _, _, state, length, _, _ in entries if state == 0)
+
+
+def check_layout(log: Log, bundle: Any, frames: list[Frame], report: Report) -> None:
+    """Check where the segments of a bundle end, and their salts."""
+    head = ZEROS
+    for before, after in pairwise(frames):
+        if (before.end >= bundle.segment_bytes) != (before.segment != after.segment):
+            report("container", "error", f"segment {before.segment} ends at another frame")
+    if frames:
+        last = frames[-1]
+        head = last.before if last.generation == ZEROS else last.generation
+    for number in range(1, frames[-1].segment + 1 if frames else 1):
+        header = log.header(number)
+        if header is not None and (header.torn or header.salt != bundle.salt(number, head)):
+            report("container", "error", f"segment {number} has another salt, or torn bytes")
 
 
 class Stored(NamedTuple):
@@ -139,7 +162,19 @@ def frame_at(data: bytes, at: int, end: int, salt: bytes) -> tuple[Frame | None,
     table = data[at + _FRAME.size : at + table_end]
     stored = data[at + length : at + length + size]
     return (
-        Frame(sequence, before, generation, total, features, (small, large), table, stored, raw),
+        Frame(
+            0,
+            at + total,
+            sequence,
+            before,
+            generation,
+            total,
+            features,
+            (small, large),
+            table,
+            stored,
+            raw,
+        ),
         total,
     )
 
@@ -195,9 +230,17 @@ class Log:
         read: Gives the bytes of a segment by its number.
         numbers: The numbers of all segments.
         report: Takes findings: area, severity, message.
+        head: The head before the first frame, zeros for none.
     """
 
-    def __init__(self, read: Callable[[int], bytes], numbers: list[int], report: Report) -> None:
+    def __init__(
+        self,
+        read: Callable[[int], bytes],
+        numbers: list[int],
+        report: Report,
+        head: bytes = ZEROS,
+    ) -> None:
+        self._start = head
         self._read = read
         self._report = report
         self._numbers = sorted(numbers)
@@ -206,7 +249,8 @@ class Log:
         self.damaged = False
         self._gap = ""
 
-    def _header(self, number: int) -> Header | None:
+    def header(self, number: int) -> Header | None:
+        """The header of a segment, None when it isn't there or isn't valid."""
         if number not in self._headers:
             found = number in self._numbers
             self._headers[number] = segment_header(self._read(number), number) if found else None
@@ -225,10 +269,10 @@ class Log:
             Unopenable: The last segment has no valid header.
         """
         last = self._open_end()
-        sequence, head, known = 0, ZEROS, True
+        sequence, head, known = 0, self._start, True
         for number in range(1, last + 1):
-            header = self._header(number)
-            following = self._header(number + 1) if number < last else None
+            header = self.header(number)
+            following = self.header(number + 1) if number < last else None
             if header is None or (number < last and following is None):
                 self.damage(f"segment {number}: missing, or its end is not known")
                 known = False
@@ -256,7 +300,7 @@ class Log:
 
     def _open_end(self) -> int:
         numbers = self._numbers
-        if numbers and self._header(numbers[-1]) is None:
+        if numbers and self.header(numbers[-1]) is None:
             data = self._read(numbers[-1])
             if len(data) > SEGMENT_HEADER and data.count(0) != len(data):
                 raise Unopenable(f"the header of segment {numbers[-1]} is damaged")
@@ -264,7 +308,7 @@ class Log:
             self._report("container", "leftover", f"segment {residue} was begun only")
             if numbers and residue != numbers[-1] + 1:
                 self._gap = f"a segment before {residue} is missing"
-        if numbers and self._header(numbers[-1]) is None:
+        if numbers and self.header(numbers[-1]) is None:
             raise Unopenable(f"the header of segment {numbers[-1]} is damaged")
         return numbers[-1] if numbers else 0
 
@@ -288,7 +332,7 @@ class Log:
                 assert frame is not None
             elif (frame.sequence, frame.before) != (sequence + 1, head):
                 self.damage(f"segment {number}: the frame at {position} is out of order")
-            yield frame
+            yield frame._replace(segment=number)
             sequence = frame.sequence
             head = frame.before if frame.generation == ZEROS else frame.generation
             position += frame.length

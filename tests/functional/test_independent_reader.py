@@ -9,23 +9,29 @@ import random
 import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
+from vstore.controller.bundles import create_bundle
 from vstore.package.case import Case
 from vstore.package.inputs import InputFile
+from vstore.package.reader import PackageReader
 from vstore.package.repository import Repository
+from vstore.testing.bundles import edit_archive, write_archive
 from vstore.testing.calls import small_calls
 from vstore.testing.editor import PackageEditor
 from vstore.testing.handoff import handed_out
 from vstore.testing.investigation import CASE, PACKAGE, Investigation, small_investigation
 from vstore.testing.reopened import reopened_investigation
 from vstore.tools.request import SourceSearch
-from vstore.verify import verify_package
+from vstore.verify.bundle import open_source
+from vstore.verify.replay import verify_source
 from vstore.verify.report import Report
 
 from .conftest import CommandLine
@@ -123,12 +129,18 @@ def verdict_of(report: Report) -> Verdict:
     return verdict
 
 
+def verify_any(path: Path) -> Report:
+    """What vstore finds in a folder or a bundle, queries left out."""
+    with closing(open_source(path)) as source:
+        return verify_source(source, str(path), recompute=False)
+
+
 def assert_same(reader: Reader, packages: dict[str, Path]) -> list[Verdict]:
     """Both say the same of all packages; what they say."""
     found = reader.verdicts(list(packages.values()))
     differing = []
     for (name, path), said in zip(packages.items(), found, strict=True):
-        report = verify_package(path, recompute=False)
+        report = verify_any(path)
         wanted = verdict_of(report)
         areas = {one: (wanted[one], said[one]) for one in AREAS if wanted[one] != said[one]}
         if areas:
@@ -316,6 +328,117 @@ def test_damaged_packages(
         packages[f"{number} {what}"] = target
     verdicts = assert_same(reader, packages)
     assert sum("error" in one.values() for one in verdicts) > len(verdicts) // 3
+
+
+# ---- bundles
+
+
+@pytest.fixture(scope="session")
+def bundles(good: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A full bundle of each good package."""
+    folder = tmp_path_factory.mktemp("bundles")
+    paths = {}
+    for name, package in good.items():
+        paths[name] = folder / f"{name}.zip"
+        create_bundle(package, paths[name])
+    return paths
+
+
+def test_good_bundles(reader: Reader, bundles: dict[str, Path]) -> None:
+    for verdict in assert_same(reader, bundles):
+        assert set(verdict.values()) <= {"ok", "note"}
+
+
+def test_an_incremental_bundle(reader: Reader, good: dict[str, Path], tmp_path: Path) -> None:
+    bundle = tmp_path / "rest.zip"
+    with closing(PackageReader.open(good["small"])) as package:
+        create_bundle(good["small"], bundle, since=package.resolve("HEAD~5"))
+    (verdict,) = assert_same(reader, {"incremental": bundle})
+    assert verdict["container"] == "unsupported"
+    packages = {}
+    for number, (old, new) in enumerate(
+        [(b'"since_generation":', b'"since_generation":1'), (b"CASE-1", b"CASE-2"), (b"\n", b"")]
+    ):
+
+        def change(members: list[tuple[str, bytes]], old: bytes = old, new: bytes = new) -> None:
+            (place,) = (at for at, one in enumerate(members) if one[0] == "BUNDLE")
+            members[place] = ("BUNDLE", members[place][1].replace(old, new))
+
+        packages[f"{old!r}"] = edit_archive(bundle, tmp_path / f"{number}.zip", change)
+    for verdict in assert_same(reader, packages):
+        assert verdict["container"] == "error"
+
+
+def test_damaged_bundles(reader: Reader, bundles: dict[str, Path], tmp_path: Path) -> None:
+    content, rng = bundles["small"].read_bytes(), random.Random(3)
+    copies = {
+        "nothing": b"",
+        "text": b"no archive\n" * 20,
+        "before": b"x" + content,
+        "behind": content + b"x",
+        "twice": content + content,
+    }
+    for _ in range(60):
+        at, bit = rng.randrange(len(content)), 1 << rng.randrange(8)
+        copies[f"flip {at} {bit}"] = content[:at] + bytes([content[at] ^ bit]) + content[at + 1 :]
+    for _ in range(15):
+        at = rng.randrange(len(content))
+        copies[f"cut {at}"] = content[:at]
+    # The directory and the end are the part where every byte is compared.
+    for at in range(len(content) - 120, len(content), 3):
+        copies[f"flip {at}"] = content[:at] + bytes([content[at] ^ 16]) + content[at + 1 :]
+    packages = {}
+    for number, (what, altered) in enumerate(copies.items()):
+        packages[what] = tmp_path / f"{number}.zip"
+        packages[what].write_bytes(altered)
+    verdicts = assert_same(reader, packages)
+    assert all({"error", "unsupported"} & set(one.values()) for one in verdicts)
+
+
+def test_bundles_with_other_members(
+    reader: Reader, bundles: dict[str, Path], tmp_path: Path
+) -> None:
+    def add(name: str, place: int | None = None, content: bytes = b"what else") -> Any:
+        return lambda members: members.insert(
+            len(members) if place is None else place, (name, content)
+        )
+
+    names = ("cache/x", "refs/zzz", "/VSTORE", "../x", "refs\\x", "vstore", "objects/log/x", "x/")
+    changes: dict[str, Any] = {f"add {name}": add(name) for name in names}
+    changes |= {
+        "reversed": lambda members: members.reverse(),
+        "no format": lambda members: members.pop(0),
+        "no log": lambda members: members.pop(),
+        "another segment": add("objects/log/00000002.vlog"),
+        "a large object": add(f"objects/large/aa/{'b' * 62}"),
+        "torn": lambda members: members.append((members[-1][0], members.pop()[1] + b"torn")),
+        "cut": lambda members: members.append((members[-1][0], members.pop()[1][:-1])),
+        "claims": add("BUNDLE", 1, b'{"bundle":1}\n'),
+        "claims of a later version": add("BUNDLE", 1, b'{"bundle":2}\n'),
+    }
+    packages = {
+        what: edit_archive(bundles["small"], tmp_path / f"{number}.zip", change)
+        for number, (what, change) in enumerate(changes.items())
+    }
+    packages["folder"] = write_archive(
+        tmp_path / "folder.zip",
+        [
+            (path.relative_to(tmp_path / "unpacked").as_posix(), path.read_bytes())
+            for path in unpacked(bundles["two segments"], tmp_path / "unpacked")
+        ],
+    )
+    verdicts = assert_same(reader, packages)
+    assert sum("error" in one.values() for one in verdicts) >= len(verdicts) - 3
+
+
+def unpacked(bundle: Path, folder: Path) -> list[Path]:
+    """The files of an unzipped bundle, in the order of the archive; their log is another's."""
+    with zipfile.ZipFile(bundle) as archive:
+        archive.extractall(folder)
+        paths = [folder / name for name in archive.namelist()]
+    PackageEditor(folder).save(folder.with_name("edited"))
+    shutil.copytree(folder.with_name("edited") / "objects", folder / "objects", dirs_exist_ok=True)
+    return paths
 
 
 # ---- forged ones
