@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import shutil
+import sys
 import tempfile
 import textwrap
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -246,10 +250,25 @@ def _shown(root: Path) -> Path:
     return root.absolute().relative_to(here) if root.absolute().is_relative_to(here) else root
 
 
+def _activation(environ: Mapping[str, str]) -> str | None:
+    """How the caller's shell comes to know ``vstore``, where it doesn't yet."""
+    scripts = Path(sys.executable).parent
+    folders = environ.get("PATH", "").split(os.pathsep)
+    if "UV_RUN_RECURSION_DEPTH" in environ and str(scripts) in folders:
+        # uv put it in front, for this process only.
+        folders.remove(str(scripts))
+    if shutil.which("vstore", path=os.pathsep.join(folders)) is not None:
+        return None
+    script = scripts / "activate"
+    return f". {shlex.quote(str(_shown(script)))}" if script.is_file() else None
+
+
 def _goodbye(terminal: Terminal, root: Path) -> None:
     where = shlex.quote(str(_shown(root)))
     _heading(terminal, "The package is yours to explore")
+    activate = _activation(terminal.environ)
     for line in (
+        *([] if activate is None else [f"{activate:<35} makes vstore a command of this shell"]),
         f"cd {where}",
         "vstore log                          what happened, newest first",
         "vstore show E000002                 the code that copies the rows",

@@ -105,6 +105,7 @@ def test_the_commands_that_it_ends_with_work(
     shutil.copytree(vstore.folder, tmp_path / "copy", symlinks=True)
     vstore = vstore.at(tmp_path / "copy")
     commands = out.split("yours to explore\n")[1].splitlines()
+    commands = [line for line in commands if not line.startswith("  . ")]
     assert commands[0] == "  cd vstore-demo/sqlite-utils-592"
     assert commands[-1] == "The broken database itself is vstore-demo/catalogue.sqlite3."
     for line in commands[1:-1]:
@@ -122,6 +123,36 @@ def test_the_commands_that_it_ends_with_work(
         assert done.stdout
     assert vstore.ok("evidence", "-n", "1", "--json").json["records"][0]["novelty_score"] > 0
     vstore.ok("verify")
+
+
+@pytest.mark.parametrize("by_uv", [True, False])
+def test_the_commands_work_in_the_shell_that_asked(tmp_path: Path, by_uv: bool) -> None:
+    scripts = Path(sys.executable).parent
+    environ = {"VSTORE_ACTOR": "reader", "HOME": "/nonexistent", "PATH": "/usr/bin:/bin"}
+    # As uv does: its environment comes first on the path of what it runs, only there.
+    inside = {"PATH": f"{scripts}:{environ['PATH']}"}
+    if by_uv:
+        inside["UV_RUN_RECURSION_DEPTH"] = "1"
+    played = subprocess.run(
+        [scripts / "vstore", "demo"],
+        cwd=tmp_path,
+        env=environ | inside,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = played.stdout.split("yours to explore\n")[1].splitlines()[:-1]
+    assert lines[0].startswith("  . ") == by_uv
+    done = subprocess.run(
+        ["sh", "-ec", "\n".join(line.strip().split("   ")[0] for line in lines)],
+        cwd=tmp_path,
+        env=environ if by_uv else environ | inside,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith(": verified\n")
 
 
 def test_what_is_there_stays(vstore: CommandLine) -> None:
