@@ -17,7 +17,8 @@ __all__ = ["command"]
 
 
 @click.command("advance", short_help="Move the case to its next state.")
-@click.argument("state", required=False, type=click.Choice(STATES, case_sensitive=False))
+@click.argument("state", required=False, metavar="[STATE]",
+                type=click.Choice(STATES, case_sensitive=False))  # fmt: skip
 @click.option("--reason", "-m", metavar="TEXT", help="Why, for the log.")
 @json_option
 @package_option

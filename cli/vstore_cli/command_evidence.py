@@ -47,6 +47,11 @@ def command(session: Session, hypothesis: str | None, number: int | None, as_jso
             }
         )
         return
+    if not found and hypothesis is not None:
+        from vstore_cli.terminal import safe
+
+        session.terminal.print(f"no evidence for {safe(hypothesis)}")
+        return
     _print(session, found)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
@@ -18,6 +18,8 @@ from vstore_cli.context import (
 __all__ = ["command"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+#: What an integer of a document holds.
+_MOST: Final = 2**53 - 1
 _KINDS = ["table", "view", "trigger", "virtual", "shadow"]
 
 
@@ -57,14 +59,14 @@ def _common(command: F) -> F:
 def _paging(command: F) -> F:
     limit = click.option(
         "--limit",
-        type=click.IntRange(min=1),
+        type=click.IntRange(1, _MOST),
         default=100,
         show_default=True,
         metavar="N",
         help="Return at most N.",
     )
     offset = click.option(
-        "--offset", type=click.IntRange(min=0), default=0, metavar="N", help="Skip N first."
+        "--offset", type=click.IntRange(0, _MOST), default=0, metavar="N", help="Skip N first."
     )
     return limit(offset(command))
 

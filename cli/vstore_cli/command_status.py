@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -194,8 +195,6 @@ def _taking_in(package: PinnedPackage) -> str:
 
 def next_steps(package: PinnedPackage, accounts: Accounts | None) -> list[str]:
     """Commands that make sense now, one a line."""
-    from vstore.handoff.documents import OPERATION_OF
-
     state = package.state
     pin = [
         "vstore source add NAME PATH       pin source code",
@@ -205,26 +204,25 @@ def next_steps(package: PinnedPackage, accounts: Accounts | None) -> list[str]:
         steps = ["vstore input add FILE             add raw input", *pin]
         steps.append("vstore advance                    when the input is complete")
     elif state == "GENERATING_HYPOTHESES":
-        if package.hypotheses() is None:
+        hypotheses = package.hypotheses()
+        if hypotheses is None:
             steps = ['vstore hypotheses add H1 "..."    state what may be the cause']
         elif accounts is None:
+            taken = {one.id for one in hypotheses.hypotheses}
+            name = next(one for n in count(1) if (one := f"H{n}") not in taken)
+            another = f'vstore hypotheses add {name} "..."'
             steps = [
-                'vstore hypotheses add H2 "..."    state another one',
+                f"{another:<33} state another one",
                 "vstore budget init                grant credits to each",
             ]
         else:
-            steps = ["vstore advance                    start to investigate"]
+            steps = [
+                *_open_steps(package, accounts),
+                "vstore advance                    start to investigate",
+            ]
     elif state == "INVESTIGATING_HYPOTHESES":
-        steps = []
-        if accounts is not None and accounts.open_actions:
-            name = accounts.open_actions[0].action
-            if accounts.open_actions[0].operation in OPERATION_OF.values():
-                steps += _test_steps(accounts.open_actions[0], package)
-            elif accounts.open_actions[0].status == "reserved":
-                steps.append(f"vstore query ... --action {name}    ask what it is reserved for")
-            else:
-                steps.append(f'vstore settle {name} --score N --reason "..."')
-        steps += [
+        steps = [
+            *_open_steps(package, accounts),
             "vstore query --help               ask a pinned source or database",
             "vstore advance                    when the cause is found",
         ]
@@ -248,6 +246,20 @@ def next_steps(package: PinnedPackage, accounts: Accounts | None) -> list[str]:
         else:
             steps.insert(0, "vstore resume                     go on where the case left off")
     return ["Next:", *("  " + step for step in steps)]
+
+
+def _open_steps(package: PinnedPackage, accounts: Accounts | None) -> list[str]:
+    """What to do about the first open action: assess what was found before asking more."""
+    from vstore.handoff.documents import OPERATION_OF
+
+    if accounts is None or not accounts.open_actions:
+        return []
+    first = min(accounts.open_actions, key=lambda one: one.status == "reserved")
+    if first.operation in OPERATION_OF.values():
+        return _test_steps(first, package)
+    if first.status == "reserved":
+        return [f"vstore query ... --action {first.action}    ask what it is reserved for"]
+    return [f'vstore settle {first.action} --score N --reason "..."']
 
 
 def _test_steps(action: OpenAction, package: PinnedPackage) -> list[str]:

@@ -112,8 +112,11 @@ def parse_lines(text: str) -> tuple[int, int | None]:
 
 
 def _line(digits: str) -> int:
-    number = int(digits) if len(digits) <= 16 else 0
-    if not 1 <= number <= MAX_INTEGER:
+    # Digits that can't be a number of a document aren't converted at all.
+    number = int(digits) if len(digits) <= 16 else MAX_INTEGER + 1
+    if number > MAX_INTEGER:
+        raise BadSyntax(f"no file has a line past {MAX_INTEGER}")
+    if not number:
         raise BadSyntax("lines count from 1")
     return number
 

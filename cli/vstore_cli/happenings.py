@@ -174,12 +174,15 @@ def _inputs(
     if parent is None or parent.inputs == generation.inputs:
         return []
     before = {entry.name: entry for entry in objects.document(parent.inputs, Tree).entries}
-    names = [
-        safe(entry.name)
-        for entry in objects.document(generation.inputs, Tree).entries
-        if before.get(entry.name) != entry
-    ]
-    return [Happening(kind="input.add", what=f"added {_list(names)} to the raw input")]
+    added, changed = [], []
+    for entry in objects.document(generation.inputs, Tree).entries:
+        if entry.name not in before:
+            added.append(safe(entry.name))
+        elif before[entry.name] != entry:
+            changed.append(safe(entry.name))
+    what = [f"added {_list(added)} to the raw input"] if added else []
+    what += [f"changed {_list(changed)} in the raw input"] if changed else []
+    return [Happening(kind="input.add", what="; ".join(what))]
 
 
 def _snapshots(

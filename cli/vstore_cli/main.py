@@ -175,6 +175,10 @@ def run(
         terminal.flush()
         return leave.exit_code
     except click.UsageError as error:
+        if error.ctx is not None and type(error).__name__ == "NoArgsIsHelpError":
+            # A group without a subcommand: its help, as lines and not as an error's text.
+            terminal.note(error.ctx.get_help())
+            return errors.USAGE
         _usage_error(terminal, error)
         return errors.USAGE
     except click.ClickException as error:

@@ -45,7 +45,7 @@ def account_lines(terminal: Terminal, figures: Sequence[AccountFigures]) -> list
 def policy_lines(policy: BudgetPolicy) -> list[str]:
     """A policy in words."""
     low = policy.low_information
-    cap = f"the case has {policy.case_credit_cap} at the most"
+    cap = f"the case has {policy.case_credit_cap:,} at the most"
     counts = f"novelty counts up to {policy.new_evidence_score}"
     lines = [
         f"each hypothesis starts with {count(policy.initial_credits, 'credit')}; {cap}",

@@ -171,16 +171,26 @@ def _coverage_pairs(content: EvidenceContent) -> list[tuple[str, str]]:
 
 def found_text(number: int, noun: str, truncated: Truncation | None) -> str:
     """How much was found, and what the query left out."""
-    if not number:
-        text = "nothing found"
-    elif truncated is None or truncated.limit is None:
-        text = count(number, noun)
+    if truncated is None or truncated.limit is None:
+        text = count(number, noun) if number else "nothing found"
+    elif not number:
+        text = _none_shown(noun, truncated)
     else:
         of = "" if truncated.total is None else f" of {truncated.total:,}"
         text = f"{number:,}{of} {noun}s, cut by {truncated.limit} {truncated.value:,}"
     if truncated is not None and truncated.skipped_files:
-        text += f"; {count(truncated.skipped_files, 'file')} skipped as no text"
+        # Only text is searched; a list leaves links out.
+        left = ("link", "not listed") if noun == "file" else ("file", "skipped as no text")
+        text += f"; {count(truncated.skipped_files, left[0])} {left[1]}"
     return text
+
+
+def _none_shown(noun: str, truncated: Truncation) -> str:
+    """No item, which needn't mean that there is none."""
+    if truncated.limit != "offset":
+        return f"nothing found, cut by {truncated.limit} {truncated.value:,}"
+    whole = "" if truncated.total is None else f", {count(truncated.total, noun)} in all"
+    return f"nothing past offset {truncated.value:,}{whole}"
 
 
 def _generation(

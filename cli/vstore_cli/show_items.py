@@ -10,7 +10,7 @@ from vstore.objects.text import RawText, Text
 from vstore.tools.items import DatabaseRow, Item, SourceFile, SourceLine, TableSchema
 from vstore_cli.table import Column, table
 from vstore_cli.terminal import Terminal, cut, safe
-from vstore_cli.words import line_text, value_text
+from vstore_cli.words import cell_text, line_text, value_text
 
 __all__ = ["item_lines"]
 
@@ -112,7 +112,7 @@ def _rows(
             ),
         ]
         rows = [
-            [_place(row), *(value_text(one.value, full=full) for one in row.columns)]
+            [_place(row), *(cell_text(one.value, full=full) for one in row.columns)]
             for row in members
         ]
         lines += table(terminal, columns, rows, width=1_000_000 if full else width)
@@ -122,7 +122,7 @@ def _rows(
 def _place(row: DatabaseRow) -> str:
     if row.location.key is None:
         return value_text(row.location.rowid)
-    return ", ".join(value_text(one.value) for one in row.location.key)
+    return ", ".join(cell_text(one.value) for one in row.location.key)
 
 
 def _schema(terminal: Terminal, one: TableSchema, width: int | None, full: bool) -> list[str]:

@@ -10,6 +10,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, Literal, TextIO
 
 from vstore.objects.display import visible, visible_bytes, visible_text
@@ -101,6 +102,10 @@ class Terminal:
     @classmethod
     def system(cls) -> Terminal:
         """The terminal, file or pipe that this process has."""
+        # Where a stream was closed before the start, what would go there goes nowhere.
+        for name in ("stdout", "stderr"):
+            if getattr(sys, name) is None:
+                setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 # A name may hold what the locale's encoding lacks: never a crash.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from vstore.evidence.documents import SoughtTest
 from vstore.objects.text import RawText, Text
 from vstore.tools.items import CutLine, LineText
@@ -26,11 +29,12 @@ from vstore.tools.values import (
 )
 from vstore_cli.terminal import safe
 
-__all__ = ["asked", "condition_text", "count", "line_text", "short", "value_text"]
+__all__ = ["asked", "cell_text", "condition_text", "count", "line_text", "short", "value_text"]
 
 _SIGNS = {"eq": "=", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 #: Enough to tell blobs apart, and short enough for a cell.
 _BLOB_BYTES = 8
+_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?", re.IGNORECASE)
 
 
 def short(oid: str) -> str:
@@ -72,6 +76,25 @@ def value_text(value: Value, *, full: bool = False) -> str:
     what = "blob" if isinstance(value, LargeBlob) else "text"
     assert isinstance(value, LargeBlob | LargeText)
     return f"{what} {short(value.object)} ({value.size:,} bytes)"
+
+
+def cell_text(value: Value, *, full: bool = False) -> str:
+    """A database value in a table: a text in quotes where it looks like another type's value."""
+    shown = value_text(value, full=full)
+    if isinstance(value, str) and _looks_like_another(value):
+        return "'" + shown.replace("'", "''") + "'"
+    return shown
+
+
+def _looks_like_another(text: str) -> bool:
+    return (
+        text.strip() != text
+        or text == ""
+        or text[0] == "'"
+        or text[:2].lower() == "x'"
+        or text.lower().lstrip("+-") in ("null", "inf", "nan")
+        or _NUMBER.fullmatch(text) is not None
+    )
 
 
 def _name(text: Text) -> str:

@@ -41,6 +41,10 @@ T = TypeVar("T")
 
 _is_object_id: Final = re.compile(r"b3:[0-9a-f]{64}").fullmatch
 _is_schema_name: Final = re.compile(r"[a-z][a-z0-9-]{0,63}-v[1-9][0-9]{0,3}").fullmatch
+#: A bound of the type, which quotes nothing of the document.
+_find_bound: Final = re.compile(
+    r"Expected `(str|int|array|object)`( of length)? ([<>]=?) (-?[0-9]+)(?: - at |$)"
+).match
 _find_pointer: Final = re.compile(
     r" - at (?:`key` in )?`(\$(?:\.[A-Za-z_]{1,64}|\[[0-9]+\]|\[\.\.\.\]){0,64})`\Z"
 ).search
@@ -83,6 +87,7 @@ def encode(value: msgspec.Struct) -> bytes:
         raise InvalidError(
             f"{type(value).__name__} can't be written as canonical JSON",
             kind="not_representable",
+            hint="every text is Unicode: give it as UTF-8, without lone surrogates",
         ) from error
 
 
@@ -209,7 +214,18 @@ def _explain(
         if not known and _is_schema_name(name):
             return _unknown_schema(name)
     pointer = _pointer(error)
-    return InvalidError(f"{what} is not valid", kind="invalid_document", pointer=pointer)
+    return InvalidError(
+        f"{what} is not valid", kind="invalid_document", hint=_bound(error), pointer=pointer
+    )
+
+
+def _bound(error: msgspec.ValidationError) -> str | None:
+    """Which bound of its type a member breaks, where that is all that is wrong."""
+    found = _find_bound(str(error))
+    if found is None:
+        return None
+    noun = {"str": "a text", "int": "an integer", "array": "an array", "object": "an object"}
+    return f"expected {noun[found[1]]}{found[2] or ''} {found[3]} {found[4]}"
 
 
 def _pointer(error: msgspec.ValidationError) -> str:

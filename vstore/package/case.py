@@ -169,7 +169,14 @@ class Case:
         """
         event = f"{kind}.add"
         base = self._allowed(event)
-        if name == INPUTS_SOURCE or name in base.generation.snapshots:
+        if name == INPUTS_SOURCE:
+            raise ConflictError(
+                f"{name} is the name of the raw input, which can be asked as a source",
+                kind="snapshot_exists",
+                hint="choose another name",
+                name=name,
+            )
+        if name in base.generation.snapshots:
             raise ConflictError(
                 f"a snapshot named {name} is pinned already",
                 kind="snapshot_exists",

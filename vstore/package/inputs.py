@@ -17,6 +17,7 @@ from vstore.objects.memory import ObjectSink, ObjectSource
 from vstore.package.folder import FolderCapture
 from vstore.package.limits import PackageLimits
 from vstore.package.tree_builder import TreeBuilder, path_text
+from vstore.package.unclaimed import refuse_own
 
 __all__ = [
     "AddedInputs",
@@ -117,7 +118,7 @@ def add_inputs(
         exclude: Patterns of what to leave out (see :mod:`vstore.package.exclude`).
         limits: Bounds on the whole raw input.
         replace: Take new bytes for paths that exist; else they are refused.
-        never_enter: Folders that must not be part of it, such as the package itself.
+        never_enter: Packages whose folders and own files must not be part of it.
 
     Raises:
         InvalidError: A path is taken by other bytes (``path_taken``), or as
@@ -126,10 +127,13 @@ def add_inputs(
     """
     limits = limits or PackageLimits()
     incoming = TreeBuilder()
+    packages = list(never_enter)
     capture = FolderCapture(
-        sink, exclude=exclude, limits=limits, never_enter=never_enter, builder=incoming
+        sink, exclude=exclude, limits=limits, never_enter=packages, builder=incoming
     )
     for one in files:
+        for root in packages:
+            refuse_own(root, one.source)
         capture.add(one.source, one.target)
     builder = TreeBuilder() if base is None else TreeBuilder.from_tree(objects, base)
     added = _merge(builder, incoming, replace=replace)

@@ -8,16 +8,18 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
-from vstore.errors import StorageError, VStoreError
+from vstore.errors import InvalidError, StorageError, VStoreError
 from vstore.objects import layout
 from vstore.objects.ids import ObjectId, object_id
 from vstore.objects.tree import TreeEntry, walk
 from vstore.package.tree_builder import path_text
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from vstore.package.reader import PackageReader
 
-__all__ = ["find"]
+__all__ = ["find", "refuse_own"]
 
 #: The names at the top of a package's folder that are its own.
 _OWN: Final = frozenset(
@@ -42,6 +44,29 @@ def find(reader: PackageReader, *, taken_in: bool = True) -> list[str]:
         path for path in _files(root, b"") if not (path in known and _same(root, path, known[path]))
     ]
     return [os.fsdecode(path) for path in sorted(found)]
+
+
+def refuse_own(root: Path, path: Path) -> None:
+    """Refuse what makes up a package: it would be raw input of itself.
+
+    Args:
+        root: The package's folder.
+        path: What shall be taken in.
+
+    Raises:
+        InvalidError: It is one of the package's own files and folders (``inside_itself``).
+    """
+    where = os.fsencode(path)
+    # A link counts where it stands: it is taken in as a link.
+    real = os.path.join(os.path.realpath(os.path.dirname(where)), os.path.basename(where))  # noqa: PTH118, PTH119, PTH120  names stay bytes
+    own = os.fsencode(os.path.realpath(root))
+    if any(real == one or real.startswith(one + b"/") for one in (own + b"/" + n for n in _OWN)):
+        raise InvalidError(
+            f"this is a part of the package itself: {path_text(where)}",
+            kind="inside_itself",
+            hint="take in files that aren't the package's own",
+            path=path_text(where),
+        )
 
 
 def _files(root: bytes, under: bytes) -> list[bytes]:

@@ -18,6 +18,7 @@ from vstore.package.documents import Coverage, Origin, SnapshotDescriptor
 from vstore.package.folder import capture_folder
 from vstore.package.limits import PackageLimits
 from vstore.package.pinned import INPUTS_SOURCE
+from vstore.package.unclaimed import refuse_own
 from vstore.tools.archive_members import ArchiveLimits
 
 __all__ = ["capture_source"]
@@ -74,7 +75,7 @@ def capture_source(
         statement: What the operator says about coverage, at most 10,000 characters.
         partial: The operator says that the source isn't all of what it is taken from.
         limits: Bounds on files, bytes and ratios.
-        never_enter: Folders that must not be part of a captured folder.
+        never_enter: Packages whose folders must not be part of a captured folder.
 
     Returns:
         The descriptor; its coverage is ``partial`` where ``partial`` says so or a pattern
@@ -92,8 +93,11 @@ def capture_source(
     if revision is not None:
         captured = _revision(path, revision, sink, exclude, bounds)
     elif path.is_dir():
+        packages = list(never_enter)
+        for root in packages:
+            refuse_own(root, path.resolve())
         tree = capture_folder(
-            path, sink, exclude=exclude, limits=bounds.package, never_enter=never_enter
+            path, sink, exclude=exclude, limits=bounds.package, never_enter=packages
         )
         captured = _Captured(
             "directory", tree.root, tree.files, tree.links, len(tree.excluded), path.absolute().name
