@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from vstore.objects.decoding import DocumentDecoder
 from vstore.objects.durable import REAL, DurableIO
 from vstore.objects.ids import ObjectId
+from vstore.objects.reference_decoder import ReferenceDecoder
 from vstore.package.bundle_writer import BundleFacts, write_bundle
 from vstore.package.reader import PackageReader
 
@@ -42,7 +42,7 @@ def create_bundle(
             return create_bundle(reader, target, since=since, replace=replace, io=io)
     _know_documents()
     return write_bundle(
-        package, target, decoder=DocumentDecoder(), since=since, replace=replace, io=io
+        package, target, decoder=ReferenceDecoder(), since=since, replace=replace, io=io
     )
 
 

@@ -11,14 +11,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from vstore.errors import IntegrityError, LimitExceeded
-from vstore.objects.decoding import DocumentDecoder
 from vstore.objects.frame import FrameSummary, LargeEntry, read_payload
 from vstore.objects.frame_copy import copy_frame, reduce_frame
 from vstore.objects.frame_table import NO_GENERATION
-from vstore.objects.ids import ObjectId, object_id
+from vstore.objects.ids import PREFIX, ObjectId, object_id
 from vstore.objects.plain_json import MAX_DOCUMENT_BYTES
 from vstore.objects.reader import ObjectReader
+from vstore.objects.reference_decoder import ReferenceDecoder
 from vstore.objects.segment import SegmentHeader, encode_segment_header
+from vstore.objects.segment_files import pread
 from vstore.package.bundle_log import SEGMENT_BYTES, segment_salt
 from vstore.package.reachable import References
 
@@ -47,7 +48,7 @@ class BundlePlan:
 
 
 def plan_bundle(
-    objects: ObjectReader, head: ObjectId, since: ObjectId | None, decoder: DocumentDecoder
+    objects: ObjectReader, head: ObjectId, since: ObjectId | None, decoder: ReferenceDecoder
 ) -> BundlePlan:
     """Read a package in full and find what goes into a bundle of it.
 
@@ -64,16 +65,16 @@ def plan_bundle(
     """
     references = References(decoder, objects.get)
     frames: list[FrameSummary] = []
-    large: dict[bytes, LargeEntry] = {}
+    large: dict[ObjectId, LargeEntry] = {}
     for frame in objects.frames():
         _survey(objects, frame, references, large)
         frames.append(frame)
     wanted = references.reachable([head])
     if since is not None:
         wanted -= references.reachable([since])
-    plan = BundlePlan(head, since, wanted, frames)
+    plan = BundlePlan(head, since, {bytes.fromhex(oid[len(PREFIX) :]) for oid in wanted}, frames)
     plan.large = sorted(
-        (entry for raw, entry in large.items() if raw in wanted and entry.state == "present"),
+        (entry for oid, entry in large.items() if oid in wanted and entry.state == "present"),
         key=lambda entry: entry.oid,
     )
     plan.raw_bytes = sum(map(references.size, wanted))
@@ -84,24 +85,27 @@ def _survey(
     objects: ObjectReader,
     frame: FrameSummary,
     references: References,
-    large: dict[bytes, LargeEntry],
+    large: dict[ObjectId, LargeEntry],
 ) -> None:
-    _, stored = objects.log.read(frame.segment, frame.offset)
-    payload = read_payload(frame, stored)
+    # The frame was checked a moment ago.
+    payload = read_payload(
+        frame,
+        pread(
+            objects.log.fd(frame.segment), frame.stored_length, frame.offset + frame.header_length
+        ),
+    )
     for oid, kind, state, offset, length in frame.objects():
-        raw = oid.to_bytes()
         if state != "present":
-            references.note_size(raw, length, withheld=True)
+            references.note_size(oid, length, withheld=True)
             continue
         content = payload[offset : offset + length]
         if object_id(content) != oid:
             raise IntegrityError(
                 f"the stored bytes of {oid} have another digest", kind="bad_object", object=oid
             )
-        references.note(raw, content, is_document=kind == "document")
+        references.note(oid, content, is_document=kind == "document")
     for entry in frame.large():
-        raw = entry.oid.to_bytes()
-        large.setdefault(raw, entry)
+        large.setdefault(entry.oid, entry)
         if entry.state == "present" and entry.kind == "document":
             if entry.length > MAX_DOCUMENT_BYTES:
                 raise LimitExceeded(
@@ -110,9 +114,9 @@ def _survey(
                     value=MAX_DOCUMENT_BYTES,
                     asked=entry.length,
                 )
-            references.note(raw, objects.get(entry.oid), is_document=True)
+            references.note(entry.oid, objects.get(entry.oid), is_document=True)
         else:
-            references.note_size(raw, entry.length, withheld=entry.state != "present")
+            references.note_size(entry.oid, entry.length, withheld=entry.state != "present")
 
 
 class LogBuilder:

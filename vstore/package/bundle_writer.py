@@ -16,11 +16,11 @@ from typing import Final
 from blake3 import blake3
 
 from vstore.errors import ConflictError, IntegrityError, InvalidError, LimitExceeded, StorageError
-from vstore.objects.decoding import DocumentDecoder
 from vstore.objects.durable import REAL, DurableIO
 from vstore.objects.frame import LargeEntry
 from vstore.objects.ids import ObjectId
 from vstore.objects.layout import FORMAT_FILE, LOG, REFS, encode_format, large_name, segment_name
+from vstore.objects.reference_decoder import ReferenceDecoder
 from vstore.objects.refs import encode_ref
 from vstore.package import refs_policy
 from vstore.package.bundle_layout import (
@@ -69,7 +69,7 @@ def write_bundle(
     package: PackageReader,
     target: Path,
     *,
-    decoder: DocumentDecoder,
+    decoder: ReferenceDecoder,
     since: ObjectId | None = None,
     replace: bool = False,
     io: DurableIO = REAL,

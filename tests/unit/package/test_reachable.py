@@ -4,10 +4,10 @@ import pytest
 
 from vstore.errors import IntegrityError
 from vstore.objects.canonical import encode
-from vstore.objects.decoding import DocumentDecoder
 from vstore.objects.document import Document
 from vstore.objects.ids import ObjectId, object_id
 from vstore.objects.memory import MemoryObjects
+from vstore.objects.reference_decoder import ReferenceDecoder
 from vstore.objects.tree import Tree, TreeEntry
 from vstore.package.documents import Coverage, Origin, SnapshotDescriptor
 from vstore.package.reachable import References
@@ -43,12 +43,10 @@ class _Store:
         )
 
     def reachable(self, *roots: ObjectId) -> set[ObjectId]:
-        references = References(DocumentDecoder(), self.objects.get)
+        references = References(ReferenceDecoder(), self.objects.get)
         for oid in self.objects:
-            references.note(
-                oid.to_bytes(), self.objects.get(oid), is_document=oid in self.documents
-            )
-        return {ObjectId.from_bytes(raw) for raw in references.reachable(roots)}
+            references.note(oid, self.objects.get(oid), is_document=oid in self.documents)
+        return references.reachable(roots)
 
 
 def _descriptor(content: ObjectId) -> SnapshotDescriptor:
@@ -114,11 +112,22 @@ def test_what_is_named_must_be_there() -> None:
         store.reachable(absent)
 
 
+def test_an_id_that_is_none_is_not_shown() -> None:
+    references = References(ReferenceDecoder(), MemoryObjects().get)
+    evil = "\x1b[2J" + "x" * 63
+    content = encode(_descriptor(object_id(b"x"))).replace(
+        str(object_id(b"x")).encode(), evil.encode().replace(b"\x1b", b"\\u001b")
+    )
+    references.note(object_id(content), content, is_document=True)
+    with pytest.raises(IntegrityError) as caught:
+        references.reachable([object_id(content)])
+    assert "\x1b" not in str(caught.value) + str(caught.value.details)
+
+
 def test_withheld_and_large_objects() -> None:
-    references = References(DocumentDecoder(), MemoryObjects().get)
-    withheld, large = object_id(b"w").to_bytes(), object_id(b"l").to_bytes()
+    references = References(ReferenceDecoder(), MemoryObjects().get)
+    withheld, large = object_id(b"w"), object_id(b"l")
     references.note_size(withheld, 5, withheld=True)
     references.note_size(large, 1 << 40)
-    roots = [ObjectId.from_bytes(withheld), ObjectId.from_bytes(large)]
-    assert references.reachable(roots) == {withheld, large}
+    assert references.reachable([withheld, large]) == {withheld, large}
     assert (references.size(withheld), references.size(large)) == (0, 1 << 40)
