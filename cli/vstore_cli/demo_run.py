@@ -14,6 +14,8 @@ from typing import Final
 
 from vstore.budget.documents import Settle
 from vstore.budget.policy import EXAMPLE_POLICY
+from vstore.investigation.documents import InvestigationUpdate, QueryMove
+from vstore.investigation.reply_parts import Test
 from vstore.package.inputs import input_file
 from vstore.package.workspace import Workspace
 from vstore.tools.router import Router
@@ -22,12 +24,14 @@ from vstore_cli.asking import ask
 from vstore_cli.command_log import entries
 from vstore_cli.command_verify import print_report
 from vstore_cli.context import Session
+from vstore_cli.demo_replies import DemoCalls
 from vstore_cli.demo_script import CASE, DATABASE, HYPOTHESES, QUESTIONS, SOURCE, Question
 from vstore_cli.errors import Refused
 from vstore_cli.log_lines import OnelineLayout
 from vstore_cli.services import Services, services_of
 from vstore_cli.show_accounts import account_lines
 from vstore_cli.show_answer import result_items
+from vstore_cli.show_brief import EFFECTS
 from vstore_cli.show_document import NOUNS, found_text
 from vstore_cli.show_items import item_lines
 from vstore_cli.terminal import Terminal, cut, safe
@@ -60,8 +64,7 @@ def run_demo(session: Session, folder: Path, *, force: bool) -> int:
         workspace = _pin(session, folder, release, Path(scratch))
     services = services_of(workspace, Router.default())
     _state(terminal, services)
-    for question in QUESTIONS:
-        _ask(terminal, services, question)
+    _investigate(terminal, services)
     _weigh(terminal, services)
     _log(terminal, services)
     root = workspace.package_path(CASE)
@@ -160,13 +163,25 @@ def _state(terminal: Terminal, services: Services) -> None:
         f"a search costs {costs['source.search']}, "
         f"a look at a schema {costs['database.schema']}; new evidence earns"
     )
-    _heading(terminal, "3. Ask, keep what was observed, assess it")
+
+
+def _investigate(terminal: Terminal, services: Services) -> None:
+    """Play the stored replies: each asks for something, and the next one assesses it."""
+    _heading(terminal, "3. A reply asks; what was observed is kept; the next reply assesses it")
+    terminal.print("  The replies were written beforehand, and are judged like a model's.")
     terminal.print("  Novelty is how much of an answer the case has never seen before.")
     terminal.print("  It bounds what an assessment can earn: asking again brings nothing.")
+    calls = DemoCalls(services)
+    for one in HYPOTHESES:
+        calls.play(one["id"])
+    for question in QUESTIONS:
+        _ask(terminal, services, calls, question)
 
 
-def _ask(terminal: Terminal, services: Services, question: Question) -> None:
-    answer = ask(services, question.hypothesis, None, question.arguments)
+def _ask(terminal: Terminal, services: Services, calls: DemoCalls, question: Question) -> None:
+    move = calls.wanted[question.hypothesis].next
+    assert isinstance(move, QueryMove), question.why
+    answer = ask(services, question.hypothesis, None, move.arguments)
     result, seen = answer.result, answer.observation
     if seen is None:
         failed = result.error
@@ -177,7 +192,7 @@ def _ask(terminal: Terminal, services: Services, question: Question) -> None:
     terminal.print()
     name = terminal.paint(question.hypothesis, "bold")
     terminal.print(f"{name}  {terminal.paint(question.why, 'name')}")
-    terminal.print("    " + terminal.paint(cut(asked(question.arguments), _WIDTH - 4), "dim"))
+    terminal.print("    " + terminal.paint(cut(asked(move.arguments), _WIDTH - 4), "dim"))
     items = result_items(result)
     shown = [items[at] for at in question.shown if at < len(items)]
     for line in item_lines(terminal, shown, width=_WIDTH - 4, heading=True, dedent=True):
@@ -189,13 +204,17 @@ def _ask(terminal: Terminal, services: Services, question: Question) -> None:
     elif len(shown) < len(items):
         found += f", {len(shown)} of them above"
     terminal.print(f"    {found}")
+    update = calls.play(question.hypothesis).update
+    assert update is not None
+    given = update.assessment
+    assert given is not None, question.why
     entry = services.budget.settle(
         services.case_id,
         services.package_id,
         question.hypothesis,
         answer.action,
-        semantic_score=question.score,
-        reason=question.reason,
+        semantic_score=given.semantic_score,
+        reason=given.reason,
     )
     event = entry.event
     assert isinstance(event, Settle)
@@ -206,18 +225,23 @@ def _ask(terminal: Terminal, services: Services, question: Question) -> None:
         f"({new})  cost {answer.cost}, reward {event.reward}, "
         f"balance {entry.accounts[0].balance}"
     )
-    terminal.print("    " + cut(f"assessed {event.semantic_score}: {question.reason}", _WIDTH - 4))
+    terminal.print("    " + cut(f"assessed {event.semantic_score}: {given.reason}", _WIDTH - 4))
+    terminal.print("    " + _verdict(update))
+
+
+def _verdict(update: InvestigationUpdate) -> str:
+    """What a reply did to its hypothesis, and what it wants next."""
+    findings = EFFECTS[update.causal_review.effect]
+    wants = {QueryMove: "ask on", Test: "a test by a person"}.get(type(update.next), "finish")
+    return f"{update.hypothesis_id} {update.confidence}: {findings}; next: {wants}"
 
 
 def _weigh(terminal: Terminal, services: Services) -> None:
-    case = services.workspace.case(services.case_id)
-    case.set_hypotheses(
-        [one | {"confidence": demo_script.VERDICTS[one["id"]]} for one in HYPOTHESES]
-    )
+    stated = services.package().hypotheses()
+    assert stated is not None
     _heading(terminal, "4. Where the hypotheses stand, and what is left of the credits")
-    for one in HYPOTHESES:
-        verdict = demo_script.VERDICTS[one["id"]]
-        terminal.print(f"  {one['id']}  {verdict:<12}  {one['statement']}")
+    for one in stated.hypotheses:
+        terminal.print(f"  {one.id}  {one.confidence:<12}  {one.statement}")
     terminal.print()
     accounts = services.budget.snapshot(services.case_id, services.package_id).accounts
     for line in account_lines(terminal, accounts):
@@ -273,6 +297,7 @@ def _goodbye(terminal: Terminal, root: Path) -> None:
         "vstore log                          what happened, newest first",
         "vstore show E000002                 the code that copies the rows",
         "vstore show E000007                 the index: 1, 3, 4, ... 40",
+        "vstore show brief:H1                the findings, and how one turned round",
         "vstore budget show --policy         accounts, and what things cost",
         "vstore query database.rows -H H3 articles -w \"slug prefix 'a02'\"",
         "vstore verify",
