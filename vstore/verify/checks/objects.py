@@ -7,7 +7,8 @@ kept until then. So memory grows with the number of objects, never with their si
 
 from __future__ import annotations
 
-from typing import TypeVar
+import re
+from typing import Final, TypeVar
 
 from vstore.errors import (
     IntegrityError,
@@ -29,6 +30,8 @@ __all__ = ["ObjectCheck"]
 
 D = TypeVar("D", bound=Document)
 
+_ID_TEXT: Final = re.compile(rb'"(b3:[0-9a-f]{64})"')
+
 
 class ObjectCheck:
     """Checks objects as frames bring them.
@@ -47,6 +50,8 @@ class ObjectCheck:
         self._waiting: dict[ObjectId, tuple[ObjectId, ...]] = {}
         #: Absent objects, and the document that named each first.
         self._absent: dict[ObjectId, ObjectId] = {}
+        #: What documents of unknown schemas seem to name: never held against anybody.
+        self._guessed: dict[ObjectId, list[bytes]] = {}
         #: So many frames are of the package that an incremental bundle continues: what they
         #: have too much is not the bundle's fault.
         self.foreign_frames = 0
@@ -130,6 +135,7 @@ class ObjectCheck:
             document, references = self._decoder.decode(content)
         except UnsupportedError:
             self._bad(oid, "VS-OBJ-004", "its schema is not known to this version")
+            self._guessed[oid] = _ID_TEXT.findall(content)
         except LimitExceeded as error:
             self._bad(oid, "VS-OBJ-009", error.message)
         except InvalidError as error:
@@ -255,6 +261,15 @@ class ObjectCheck:
 
     # ---- the end
 
+    def _follow_guesses(self) -> None:
+        """Reach what documents of unknown schemas seem to name, where there is such a thing."""
+        before = -1
+        while before != (before := len(self._guessed)):
+            for oid in list(self._guessed):
+                if (self.table.flags(oid) or 0) & REACHED:
+                    for text in self._guessed.pop(oid):
+                        self.reach(ObjectId(text.decode("ascii")))
+
     def finish(self, *, complete: bool, whole: bool) -> None:
         """Report what is dangling and what nothing names.
 
@@ -266,6 +281,7 @@ class ObjectCheck:
         if not complete:
             self.found.skip("dangling and unreachable objects: frames of the log were lost")
             return
+        self._follow_guesses()
         for oid, referrer in self._absent.items():
             self.found.add(
                 "VS-OBJ-005",
