@@ -102,8 +102,8 @@ def check(package: Path, head: str, target: Path, number: int, place: int, one: 
 
 
 def _is_malformed(report: Report) -> bool:
-    """Whether the new value can't stand in such a document at all, so that its schema says so."""
-    return bool({"VS-OBJ-002", "VS-OBJ-003"} & set(report.codes()))
+    """Whether a form says all: the value can't stand there, or names what doesn't exist."""
+    return bool({"VS-OBJ-002", "VS-OBJ-003", "VS-OBJ-005"} & set(report.codes()))
 
 
 def sweep(golden: dict[str, Path], folder: Path, *, every: int) -> Counter[str]:

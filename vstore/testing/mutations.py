@@ -43,7 +43,10 @@ class Mutation:
 
 
 def mark_of(schema: str, value: Any, way: Way) -> Mark:
-    """The mark of the innermost marked member on the way to a value.
+    """The mark of the outermost marked member on the way to a value.
+
+    A member that is marked decides for everything in it: a group that is derived in one
+    document may be an original in another.
 
     Args:
         schema: The document's schema name.
@@ -57,7 +60,7 @@ def mark_of(schema: str, value: Any, way: Way) -> Mark:
     found: Mark | None = None
     for step in way:
         kind, mark = _inside(kind, value, step)
-        found = mark or found
+        found = found or mark
         value = value[step]
     if found is None:
         raise LookupError(f"{schema} {way} has no mark")

@@ -99,7 +99,8 @@ class DatabaseContent(Document, tag="database-content-v1", frozen=True, kw_only=
 class DatabaseSchemaDocument(Document, tag="database-schema-v1", frozen=True, kw_only=True):
     """Tables, views and triggers, sorted by the bytes of their names, then by type."""
 
-    entries: list[TableSchema]
+    #: What the file's own schema said; in evidence the same descriptors are derived from here.
+    entries: Annotated[list[TableSchema], Pinned]
 
 
 @document
