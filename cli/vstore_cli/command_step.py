@@ -306,14 +306,14 @@ def _print_refusal(session: Session, hints: Sequence[Hint]) -> None:
 
 
 def _print_accepted(session: Session, update: InvestigationUpdate, brief: WorkingBrief) -> None:
-    from vstore_cli.show_brief import brief_lines, move_text
+    from vstore_cli.show_brief import EFFECTS, brief_lines, move_text
     from vstore_cli.terminal import safe
 
     terminal = session.terminal
     review = update.causal_review
     terminal.print(
-        f"{update.hypothesis_id} {update.confidence}: the findings are {review.effect}, "
-        f"on {len(review.evidence_refs)} records"
+        f"{update.hypothesis_id} {update.confidence}: {EFFECTS[review.effect]} "
+        f"({len(review.evidence_refs)} records)"
     )
     if update.assessment is not None:
         given = update.assessment

@@ -23,8 +23,15 @@ if TYPE_CHECKING:
     from vstore.objects.document import Document
     from vstore.objects.memory import ObjectSource
 
-__all__ = ["brief_lines", "history_lines", "investigation_lines", "move_text"]
+__all__ = ["EFFECTS", "brief_lines", "history_lines", "investigation_lines", "move_text"]
 
+#: What the findings do to the hypothesis, by the review's effect.
+EFFECTS: Final = {
+    "supports": "its findings speak for it",
+    "contradicts": "its findings speak against it",
+    "mixed": "its findings speak for and against it",
+    "neutral": "it has no finding",
+}
 _SIGNS: Final = {"for": "+", "against": "-"}
 
 
@@ -53,7 +60,7 @@ def investigation_lines(
         update = objects.document(document.update, InvestigationUpdate)
         return [
             f"call {document.call_id} on {document.hypothesis_id}, {document.contract}",
-            f"{update.confidence}; the findings are {update.causal_review.effect}",
+            f"{update.confidence}: {EFFECTS[update.causal_review.effect]}",
             f"reply {short(document.reply)}, brief {short(document.brief)}",
             f"next: {move_text(update.next)}",
         ]

@@ -52,7 +52,7 @@ def test_opening_prints_what_the_model_is_sent(asked: Any) -> None:
 def test_checking_stores_nothing(asked: Any, files_of: Any) -> None:
     before = files_of(asked.folder)
     good = asked.ok("step", "check", put(asked, FIRST), "-H", "H1")
-    assert "H1 strengthened: the findings are mixed, on 1 records" in good.out
+    assert "H1 strengthened: its findings speak for and against it (1 records)" in good.out
     assert "assessed E000001 70" in good.out
     assert "nothing was stored" in good.out
     assert files_of(asked.folder) == before
