@@ -54,13 +54,19 @@ def _told(objects: ObjectSource, head: ObjectId | None, until: ObjectId | None) 
             done = "imported" if entry.imported else "took the reply to"
             what = f"{done} {event.call_id}, {update.confidence}, next {_kind(update.next)}"
             kind = "investigation.import" if entry.imported else "investigation.reply"
-            found.append(Happening(kind=kind, what=what, hypothesis=step.hypothesis_id))
+            brief = f"{event.call_id} {update.confidence}, next {_kind(update.next)}"
+            found.append(
+                Happening(kind=kind, what=what, brief=brief, hypothesis=step.hypothesis_id)
+            )
         else:
             attempt = objects.document(event.attempt, InvestigationAttempt)
             code = attempt.code.removeprefix("INVESTIGATION_").lower().replace("_", " ")
             what = f"refused the reply to {event.call_id}: {code}"
             kind = "investigation.import" if entry.imported else "investigation.rejected"
-            found.append(Happening(kind=kind, what=what, hypothesis=attempt.hypothesis_id))
+            brief = f"{event.call_id} refused: {code}"
+            found.append(
+                Happening(kind=kind, what=what, brief=brief, hypothesis=attempt.hypothesis_id)
+            )
         head = entry.parent
     return found[::-1]
 
