@@ -113,7 +113,8 @@ class BudgetManager:
             case_id: The case.
             package_id: Its package.
             policy: The policy, or the JSON text of one.
-            hypotheses: Hypothesis ids in order; those that the case states by default.
+            hypotheses: The ids of all hypotheses that the case states, in the order in which
+                the accounts are opened; as they are stated by default.
             actor: Who acts; the workspace's actor by default.
 
         Raises:
@@ -133,10 +134,19 @@ class BudgetManager:
             known = [] if stated is None else [one.id for one in stated.hypotheses]
             wanted = known if hypotheses is None else list(hypotheses)
             strangers = [one for one in wanted if one not in known]
-            if not wanted or strangers:
+            missing = [one for one in known if one not in wanted]
+            if not wanted or strangers or missing:
+                # Where no budget can be initialised, stating hypotheses wouldn't help.
+                check(package.position, "budget.initialise")
                 raise InvalidError(
                     "the budget is for the hypotheses that the case states"
-                    + (f"; {strangers[0]} isn't one" if strangers else ", and it states none"),
+                    + (
+                        f"; {strangers[0]} isn't one"
+                        if strangers
+                        else f", and {missing[0]} among them"
+                        if missing
+                        else ", and it states none"
+                    ),
                     kind="unknown_hypothesis",
                     hint="state them with `vstore hypotheses` first",
                 )

@@ -212,7 +212,8 @@ class Case:
             actor: Who does it; the repository's actor by default.
 
         Raises:
-            StateError: Neither GENERATING_HYPOTHESES nor INVESTIGATING_HYPOTHESES.
+            StateError: Neither GENERATING_HYPOTHESES nor INVESTIGATING_HYPOTHESES, or other ids
+                than those that the revision's accounts were opened for (``hypotheses_fixed``).
             InvalidError: Not hypotheses, or two with one id.
             StaleGeneration, IntegrityError, StorageError: As publishing.
         """
@@ -223,6 +224,7 @@ class Case:
             analysis_revision=base.revision,
             hypotheses=read_hypotheses(hypotheses),
         )
+        _check_fixed(base, document)
         with self.repository.begin() as transaction:
             oid = transaction.put_document(document)
             if oid == base.artifact("hypotheses"):
@@ -294,6 +296,21 @@ def _check_ready(base: PinnedPackage, rule: Rule) -> None:
             state=base.state,
             event=rule.event,
             needs=list(rule.needs),
+        )
+
+
+def _check_fixed(base: PinnedPackage, document: Hypotheses) -> None:
+    """Accounts fix which hypotheses a revision has; what they say may change."""
+    before = base.hypotheses()
+    if before is None or not _has_accounts(base):
+        return
+    if {one.id for one in document.hypotheses} != {one.id for one in before.hypotheses}:
+        raise StateError(
+            f"the budget of revision {base.revision} has fixed which hypotheses there are",
+            kind="hypotheses_fixed",
+            hint="their statements and confidences can change; reopening the case starts anew",
+            state=base.state,
+            event="hypotheses",
         )
 
 

@@ -249,6 +249,7 @@ def test_states_without_a_budget(tmp_path: Path) -> None:
     )
     one.workspace.case(CASE).set_hypotheses([{"id": "H1", "statement": "it is the weather"}])
     refused(one, InvalidError, lambda: one.budget.initialise(CASE, PACKAGE, POLICY, ["H2"]))
+    refused(one, InvalidError, lambda: one.budget.initialise(CASE, PACKAGE, POLICY, []))
     refused(one, InvalidError, lambda: one.budget.initialise(CASE, PACKAGE, b"{}"))
     capped = BudgetPolicy(
         costs={"source.list": 1},

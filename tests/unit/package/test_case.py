@@ -198,7 +198,7 @@ def test_what_is_refused_where(tmp_path: Path, case: Case, state: str, refused: 
         "database": lambda: case.add_snapshot(
             "d", "database", capturing(tmp_path / "src", "d", "database")
         ),
-        "hypotheses": lambda: case.set_hypotheses([{"id": "H9", "statement": "new"}]),
+        "hypotheses": lambda: case.set_hypotheses([{"id": "H1", "statement": "new"}]),
     }
     for name, operation in operations.items():
         before = case.package
@@ -226,3 +226,14 @@ def test_somebody_else_was_faster(tmp_path: Path, case: Case) -> None:
         case.add_snapshot("code", "source", capture)
     assert case.package.state == "INTERPRETING"
     assert case.package.generation.snapshots == {}
+
+
+def test_accounts_fix_which_hypotheses_there_are(case: Case) -> None:
+    advance_to(case, "INVESTIGATING_HYPOTHESES")
+    before = case.package
+    for ids in (["H2"], ["H1", "H2"]):
+        with pytest.raises(StateError) as caught:
+            case.set_hypotheses([{"id": one, "statement": "s"} for one in ids])
+        assert caught.value.kind == "hypotheses_fixed"
+    assert case.package == before
+    assert case.set_hypotheses([{"id": "H1", "statement": "other words"}]) != before
