@@ -122,7 +122,7 @@ def add_opening(
     request_id = transaction.put_document(request)
     event = Opened(hypothesis_id=hypothesis_id, call_id=call_id, request=request_id)
     log = seal(log_of(state, package.generation, event, imported=imported))
-    transaction.put(log.encoded)
+    transaction.put_document(log.document)
     return log, Call(request_id, request, imported)
 
 
@@ -148,10 +148,10 @@ def add_ending(
         event = Rejected(call_id=call_id, attempt=transaction.put_document(document))
     else:
         transaction.put(raw)
-        transaction.put(verdict.update.encoded)
-        transaction.put(verdict.brief.encoded)
+        transaction.put_document(verdict.update.document)
+        transaction.put_document(verdict.brief.document)
         if verdict.audit is not None:
-            transaction.put(verdict.audit.encoded)
+            transaction.put_document(verdict.audit.document)
         document = step_of(call, raw, verdict)
         event = Answered(call_id=call_id, step=transaction.put_document(document))
         briefs = state.briefs | {call.request.hypothesis_id: verdict.brief.id}
@@ -162,5 +162,5 @@ def add_ending(
                 hypotheses_of(stated, verdict.update.document)
             )
     log = seal(log_of(state, package.generation, event, imported=call.imported))
-    artifacts["investigation_log"] = transaction.put(log.encoded)
+    artifacts["investigation_log"] = transaction.put_document(log.document)
     return Ending(log, document, artifacts, hints)

@@ -677,3 +677,18 @@ def test_nothing_is_submitted_while_a_case_waits(calls: Calls) -> None:
         calls.submit("call-1", FIRST)
     lifecycle.resume(CASE, PACKAGE)
     assert calls.submit("call-1", FIRST).accepted
+
+
+def test_documents_are_stored_as_documents_and_replies_as_blobs(small: Path) -> None:
+    blobs = []
+    for one in PackageEditor(small).objects():
+        if one.kind == 0 and one.content.startswith(b"{"):
+            blobs.append(json.loads(one.content))
+        if one.schema is not None and one.kind == 0:
+            raise AssertionError(one.schema)
+    # Both frozen schemas; the replies to call-1, call-2, call-5, old-1, old-2.
+    assert sorted(one.get("title", "reply") for one in blobs) == [
+        "investigation_project_v13",
+        "investigation_project_v14",
+        *["reply"] * 5,
+    ]
