@@ -183,11 +183,14 @@ class BundleFile:
         window = self.window(name)
         position = 0
         while window is not None and position < window.size:
-            piece = pread(window, step, position)
-            if not piece:
+            chunk = pread(window, max(step, _CHUNK), position)
+            if not chunk:
                 return
-            yield piece
-            position += len(piece)
+            position += len(chunk)
+            if len(chunk) <= step:
+                yield chunk
+            else:
+                yield from (chunk[at : at + step] for at in range(0, len(chunk), step))
 
     def check_content(self, name: str, size: int, crc: int) -> None:
         """Compare what was read of a member with what the archive says.

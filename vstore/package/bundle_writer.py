@@ -16,10 +16,11 @@ from typing import Final
 from blake3 import blake3
 
 from vstore.errors import ConflictError, IntegrityError, InvalidError, LimitExceeded, StorageError
+from vstore.objects.canonical import encode
 from vstore.objects.durable import REAL, DurableIO
 from vstore.objects.frame import LargeEntry
 from vstore.objects.ids import ObjectId
-from vstore.objects.layout import FORMAT_FILE, LOG, REFS, encode_format, large_name, segment_name
+from vstore.objects.layout import FORMAT_FILE, LOG, REFS, large_name, segment_name
 from vstore.objects.reference_decoder import ReferenceDecoder
 from vstore.objects.refs import encode_ref
 from vstore.package import refs_policy
@@ -35,6 +36,7 @@ from vstore.package.bundle_log import max_raw_bytes
 from vstore.package.bundle_names import NEEDS_FILE
 from vstore.package.bundle_needs import VERSION, BundleNeeds, encode_needs
 from vstore.package.bundle_plan import LogBuilder, plan_bundle
+from vstore.package.pinned import PinnedPackage
 from vstore.package.reader import PackageReader
 
 __all__ = ["BundleFacts", "write_bundle"]
@@ -102,15 +104,12 @@ def write_bundle(
             path=str(target),
         )
     objects = package.objects
-    head = package.pinned()
+    head = _sound_head(package)
     base = None if since is None else package.at(since)
     if since == head.generation_id:
         raise InvalidError(
             "nothing was published since that generation", kind="nothing_since", since=since
         )
-    if objects.damage:
-        raise objects.damage[0].error()
-    refs_policy.refuse_damaged(package.ref_report())
     if not objects.files.sealed:
         # What leaves the machine must not be lost here by a power cut.
         fd = objects.log.fd(objects.log.tail.segment)
@@ -123,7 +122,7 @@ def write_bundle(
     archive = _Archive(io, io.create(temporary))
     try:
         try:
-            archive.add(FORMAT_FILE, encode_format())
+            archive.add(FORMAT_FILE, encode(objects.format) + b"\n")
             if base is not None:
                 needs = BundleNeeds(
                     bundle=VERSION,
@@ -162,6 +161,22 @@ def write_bundle(
     return BundleFacts(
         target, size, head.generation_id, since, builder.generations, len(plan.wanted)
     )
+
+
+def _sound_head(package: PackageReader) -> PinnedPackage:
+    """The head of a package whose end is not damaged and whose refs agree with it."""
+    while True:
+        if package.objects.damage:
+            raise package.objects.damage[0].error()
+        head = package.pinned()
+        try:
+            refs_policy.refuse_damaged(package.ref_report())
+        except IntegrityError:
+            # Somebody may have published since the log was looked at: then refs are ahead.
+            if package.refresh():
+                continue
+            raise
+        return head
 
 
 class _Archive:

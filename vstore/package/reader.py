@@ -17,7 +17,6 @@ from vstore.objects.ids import ObjectId
 from vstore.objects.layout import FORMAT_FILE
 from vstore.objects.reader import ObjectReader
 from vstore.package import naming, refs_policy, unclaimed
-from vstore.package.bundle_file import is_bundle
 from vstore.package.documents import Generation
 from vstore.package.pinned import PinnedPackage
 from vstore.package.refs_policy import RefStatus

@@ -347,6 +347,24 @@ def test_since_the_head_or_a_stranger(case: Repository, tmp_path: Path) -> None:
     assert not (tmp_path / "b.zip").exists()
 
 
+def test_somebody_publishes_meanwhile(case: Repository, tmp_path: Path) -> None:
+    with PackageReader.open(case.root) as reader:
+        assert reader.pinned().number == 1
+        _add(case, "one", b"one")
+        # The refs say more by now than what this reader saw of the log.
+        facts = create_bundle(reader, tmp_path / "b.zip")
+    assert facts.head == case.pinned().generation_id
+    assert verify_package(tmp_path / "b.zip").exit_code == 0
+
+
+def test_optional_features_travel(package: Path, tmp_path: Path) -> None:
+    raw = b'{"digest":"blake3","format":1,"optional":["later"],"required":[]}\n'
+    (package / "VSTORE").write_bytes(raw)
+    create_bundle(package, tmp_path / "b.zip")
+    assert dict(members_of(tmp_path / "b.zip"))["VSTORE"] == raw
+    assert verify_package(tmp_path / "b.zip").exit_code == 0
+
+
 # ---- refusals
 
 
