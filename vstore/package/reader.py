@@ -41,8 +41,13 @@ def discover(start: Path) -> Path:
         NotFoundError: Neither it nor any folder above it is a package.
     """
     where = start.absolute()
-    if is_bundle(where) or is_package(where):
+    if is_package(where):
         return where
+    if where.is_file():
+        from vstore.package.bundle_file import is_bundle
+
+        if is_bundle(where):
+            return where
     # Upwards in what the path really leads to: the parent of "package/../other" is not
     # the package, although its name stands in the path.
     real = Path(os.path.realpath(where))
