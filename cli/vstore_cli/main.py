@@ -221,7 +221,9 @@ def _usage_error(terminal: Terminal, error: click.UsageError) -> None:
     hint = None
     if error.ctx is not None:
         hint = f"{error.ctx.command_path} --help shows the usage"
-    terminal.error(f"{error.format_message()} [usage]", hint)
+    # click lists choices in lines of their own; an error is one line.
+    message = " ".join(error.format_message().split())
+    terminal.error(f"{message} [usage]", hint)
 
 
 def _traceback(terminal: Terminal) -> None:

@@ -145,6 +145,15 @@ def test_what_comes_next(vstore: CommandLine) -> None:
         inside("advance")
 
 
+def test_a_budget_where_none_can_be(vstore: CommandLine) -> None:
+    vstore.ok("init", "c")
+    inside = vstore.at(vstore.folder / "c")
+    for state in ("ADMITTED", "INTERPRETING"):
+        assert f"not legal in {state}" in inside.refused("state", "budget", "init").err
+        inside.ok("advance")
+    inside.refused("unknown_hypothesis", "budget", "init")
+
+
 def test_no_evidence_of_one_hypothesis(investigated: CommandLine) -> None:
     assert investigated.ok("evidence", "-H", "H9").out == "no evidence for H9\n"
 
@@ -166,6 +175,8 @@ def test_numbers_and_texts_past_their_bounds(prepared: CommandLine) -> None:
         assert "past 9007199254740991" in outcome.err
     outcome = prepared.refused("usage", "advance", "nowhere", code=2)
     assert "Invalid value for '[STATE]'" in outcome.err
+    outcome = prepared.refused("usage", "block", code=2)
+    assert "Choose from: budget_exhausted, provider_unavailable, operator_hold [" in outcome.err
     for words in (
         [*search, os.fsdecode(b"\xff")],
         ["hypotheses", "update", "H1", "--statement", os.fsdecode(b"\xff")],
