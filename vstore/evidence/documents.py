@@ -8,6 +8,7 @@ import msgspec
 
 from vstore.objects.document import (
     Asserted,
+    ContentId,
     Count,
     Derived,
     Document,
@@ -63,7 +64,7 @@ class FileLines(Part, frozen=True, kw_only=True):
     """Lines of one file, by number."""
 
     path: Annotated[Text, Derived]
-    file: Annotated[ObjectId, Derived]
+    file: Annotated[ContentId, Derived]
     lines: list[NumberedLine]
 
 
@@ -71,7 +72,7 @@ class FileEntry(Part, frozen=True, kw_only=True):
     """One file."""
 
     path: Annotated[Text, Derived]
-    file: Annotated[ObjectId, Derived]
+    file: Annotated[ContentId, Derived]
     size: Annotated[Count, Derived]
 
 
@@ -100,7 +101,7 @@ class TestObservation(Part, frozen=True, kw_only=True):
 
     asked: Annotated[str, Derived]
     observed: Annotated[str, Derived]
-    attachments: Annotated[list[ObjectId], Derived]
+    attachments: Annotated[list[ContentId], Derived]
 
 
 class TestFact(Part, frozen=True, kw_only=True):

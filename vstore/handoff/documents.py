@@ -12,6 +12,7 @@ import msgspec
 
 from vstore.objects.document import (
     Asserted,
+    ContentId,
     Count,
     Document,
     Name,
@@ -93,7 +94,7 @@ class Attachment(Part, frozen=True, kw_only=True):
         str, msgspec.Meta(pattern=r"^[a-z0-9.+-]{1,64}/[a-z0-9.+-]{1,64}\Z"), Asserted
     ]
     size: Annotated[Count, Pinned]
-    object: Annotated[ObjectId, Pinned]
+    object: Annotated[ContentId, Pinned]
 
 
 class Observation(Part, frozen=True, kw_only=True):
@@ -102,7 +103,7 @@ class Observation(Part, frozen=True, kw_only=True):
     id: Annotated[Name | None, Asserted]
     text: Annotated[Paragraph, Asserted]
     #: Attachments of this feedback that belong to this observation.
-    attachments: Annotated[list[ObjectId], Pinned]
+    attachments: Annotated[list[ContentId], Pinned]
 
 
 @document

@@ -23,6 +23,8 @@ from vstore.objects.ids import ObjectId
 __all__ = [
     "MAX_INTEGER",
     "Asserted",
+    "Content",
+    "ContentId",
     "Count",
     "Derived",
     "Document",
@@ -43,6 +45,11 @@ MAX_INTEGER: Final = 2**53 - 1
 Derived: Final = msgspec.Meta(extra_json_schema={"x-origin": "derived"})
 Pinned: Final = msgspec.Meta(extra_json_schema={"x-origin": "pinned"})
 Asserted: Final = msgspec.Meta(extra_json_schema={"x-origin": "asserted"})
+#: Marks an object id that names mere bytes, whatever they look like: they lead nowhere.
+Content: Final = msgspec.Meta(extra_json_schema={"x-content": True})
+
+#: The id of a file, of an attachment, of a large value.
+ContentId = Annotated[ObjectId, Content]
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=MAX_INTEGER)]
 Positive = Annotated[int, msgspec.Meta(ge=1, le=MAX_INTEGER)]

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, NamedTuple, Union
 
 import msgspec
 
-from vstore.objects.document import registered
+from vstore.objects.document import Content, registered
 from vstore.objects.ids import ObjectId
 from vstore.objects.tree import Tree
 
@@ -24,12 +24,20 @@ _ID_LENGTH: Final = 67
 _SOME_ID: Final = ObjectId("0" * 64)
 
 
+class _Contained(ObjectId):
+    """An id that names mere bytes."""
+
+
+_SOME_CONTENT: Final = _Contained("0" * 64)
+
+
 class Named(NamedTuple):
     """What one document names: ids as text, of the right length and not looked at further."""
 
     #: Objects whose kind its use decides.
     objects: list[str]
-    #: Files and links of a tree: whatever they hold is content, and leads nowhere.
+    #: Files and links of a tree, and ids that are marked as content: whatever they name
+    #: leads nowhere.
     contents: list[str]
 
 
@@ -38,6 +46,7 @@ class ReferenceDecoder:
 
     def __init__(self) -> None:
         self._found: list[str] = []
+        self._contents: list[str] = []
         smaller = _Smaller()
         kinds = [kind if kind is Tree else smaller.of(kind) for kind in registered().values()]
         self._decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(
@@ -45,22 +54,26 @@ class ReferenceDecoder:
             dec_hook=self._collect,
         )
 
-    def _collect(self, _: type, value: object) -> ObjectId:
+    def _collect(self, kind: type, value: object) -> ObjectId:
         if type(value) is not str or len(value) != _ID_LENGTH:
             raise ValueError("not an object id")
+        if kind is _Contained:
+            self._contents.append(value)
+            return _SOME_CONTENT
         self._found.append(value)
         return _SOME_ID
 
     def read(self, content: bytes) -> Named | None:
         """The references of a document, in the order of its bytes; None when it is none."""
         found: list[str] = []
-        self._found = found
+        marked: list[str] = []
+        self._found, self._contents = found, marked
         try:
             document = self._decoder.decode(content)
         except (TypeError, ValueError, OverflowError, RecursionError):
             return None
         if type(document) is not Tree:
-            return Named(found, [])
+            return Named(found, marked)
         objects: list[str] = []
         contents: list[str] = []
         for entry, oid in zip(document.entries, found, strict=True):
@@ -109,7 +122,8 @@ class _Smaller:
             return ObjectId
         origin, arguments = typing.get_origin(kind), typing.get_args(kind)
         if origin is Annotated:
-            return self._part(arguments[0])
+            inner = self._part(arguments[0])
+            return _Contained if inner is ObjectId and Content in arguments[1:] else inner
         if origin in (Union, types.UnionType):
             return self._union(arguments)
         if origin is list:

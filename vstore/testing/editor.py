@@ -31,9 +31,11 @@ _EVIDENCE: Final = (
     b'"schema":"evidence-content-v1"',
     b'"schema":"evidence-record-v1"',
     b'"schema":"evidence-index-v1"',
+    b'"schema":"async-test-feedback-v1"',
 )
 _INDEX: Final = b'"schema":"evidence-index-v1"'
 _RECORD: Final = b'"schema":"evidence-record-v1"'
+_TREE: Final = b'"schema":"tree-v1"'
 _GENERATION: Final = b'"schema":"package-generation-v1"'
 
 
@@ -152,6 +154,8 @@ class PackageEditor:
                 for old, new in renamed.items():
                     if old in content:
                         content = content.replace(old, new)
+                if content != one.content and _TREE in content:
+                    content = _sorted_tree(content)
                 before = len(content) if not one.edited else len(one.content)
                 if set_right and not one.edited:
                     if _INDEX in content:
@@ -166,7 +170,8 @@ class PackageEditor:
                 if any(mark in content for mark in _EVIDENCE):
                     grown += len(content) - self._sizes().get(one.oid, before)
                 if oid != one.oid:
-                    renamed[one.oid.encode()] = oid.encode()
+                    # Without its prefix: folders of attachments are named by plain digests.
+                    renamed[one.oid[3:].encode()] = oid[3:].encode()
                     if frame.generation == one.oid:
                         frame.generation = oid
                     one.oid = oid
@@ -242,6 +247,19 @@ def _in_order(objects: list[StoredObject]) -> list[StoredObject]:
     for oid in left:
         visit(oid)
     return done
+
+
+def _sorted_tree(content: bytes) -> bytes:
+    """A tree whose names may have changed, in order again."""
+    value = json.loads(content)
+    value["entries"].sort(key=_sort_key)
+    return encode_value(value)
+
+
+def _sort_key(entry: Any) -> bytes:
+    name = entry["name"]
+    raw: bytes = name.encode() if isinstance(name, str) else bytes.fromhex(name["hex"])
+    return raw + b"/" if entry["kind"] == "tree" else raw
 
 
 def _right_index(content: bytes, records: Frontier, grown: int) -> bytes:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from vstore.controller.test_attachments import Attached, Upload
+from vstore.controller.test_attachments import Attached, Upload, attachments_of
 from vstore.controller.test_coordinator import AsyncTestCoordinator, Confirmed, Submitted
 from vstore.handoff.documents import (
     OPERATION_OF,
@@ -25,7 +25,7 @@ from vstore.objects.durable import REAL, DurableIO
 from vstore.objects.ids import ObjectId
 from vstore.testing.investigation import CASE, INSTANT, PACKAGE, Investigation
 
-__all__ = ["DEADLINE", "HandoffCase", "answer_to", "handed_out"]
+__all__ = ["DEADLINE", "HandoffCase", "answer_to", "handed_out", "handoff_story"]
 
 DEADLINE: Final = "2026-01-03T12:00:00Z"
 
@@ -158,3 +158,35 @@ def answer_to(
         confirmed_at=INSTANT,
     )
     return replace(feedback, **changes)
+
+
+def handoff_story(root: Path, scratch: Path) -> HandoffCase:
+    """Three tests: one answered and settled, one that nobody could do, one outstanding.
+
+    Args:
+        root: A folder for the package; must not exist yet.
+        scratch: A folder for the files that are pinned.
+
+    Returns:
+        The case, still open.
+    """
+    case = HandoffCase(root, scratch)
+    case.begin()
+    submitted = case.submit()
+    case.attach(("app.log", b"ZeroDivisionError: division by zero\n"))
+    attached = case.attach(("app.log", b"another log\n"), ("screen.png", b"\x89PNG\r\n\x1a\n"))
+    snapshot = attachments_of(attached.package, submitted.request_ref)
+    _settled(case, case.confirm(answer_to(submitted, snapshot)), "H1", "t1", 70)
+    submitted = case.submit("test-2", "t2", hypothesis="H2", executor="automated")
+    unable = answer_to(
+        submitted, (), outcome="unable_to_test", observations=[], remarks="no such machine"
+    )
+    _settled(case, case.confirm(unable), "H2", "t2", 10)
+    case.submit("test-3", "t3", hypothesis="H2")
+    case.attach(("third.log", b"third\n"))
+    return case
+
+
+def _settled(case: HandoffCase, done: Confirmed, hypothesis: str, action: str, score: int) -> None:
+    saved = case.evidence.store_feedback(CASE, PACKAGE, action, done.feedback_ref)
+    case.settle(saved, 0, hypothesis, action, score)

@@ -13,8 +13,7 @@ from typing import Annotated, Final
 import msgspec
 
 from vstore.errors import InvalidError
-from vstore.objects.document import MAX_INTEGER, Count, Pinned
-from vstore.objects.ids import ObjectId
+from vstore.objects.document import MAX_INTEGER, ContentId, Count, Pinned
 from vstore.objects.memory import ObjectSink
 from vstore.objects.text import Hex
 
@@ -69,14 +68,14 @@ class RawTextValue(_Tagged, tag="text", frozen=True):
 class LargeBlob(_Tagged, tag="large-blob", frozen=True):
     """Bytes kept as an object of their own."""
 
-    object: Annotated[ObjectId, Pinned]
+    object: Annotated[ContentId, Pinned]
     size: Annotated[Count, Pinned]
 
 
 class LargeText(_Tagged, tag="large-text", frozen=True):
     """Text kept as an object of its own."""
 
-    object: Annotated[ObjectId, Pinned]
+    object: Annotated[ContentId, Pinned]
     size: Annotated[Count, Pinned]
 
 
