@@ -209,3 +209,17 @@ def test_measuring_one_package_and_none(vstore: Any, measured: list[Path]) -> No
 def test_a_package_without_v13_calls(vstore: Any, investigated: Any) -> None:
     outcome = investigated.ok("contract", "measure", ".")
     assert "0 calls under v13, 0 replies, all reconstructable" in outcome.out
+
+
+def test_no_text_of_a_refused_reply_is_printed_or_kept(asked: Any) -> None:
+    canary = "CANARY5d2b"
+    reply = {canary: canary, "assessment": canary, "next": {"kind": canary, canary: canary}}
+    path = put(asked, reply)
+    for words in (("check",), ("apply",)):
+        for more in ((), ("--json",)):
+            outcome = asked("step", *words, path, "-H", "H1", *more)
+            assert outcome.code == 1
+            assert canary not in outcome.out + outcome.err
+    assert canary not in asked.ok("log", "--json").out
+    stored = b"".join(one.read_bytes() for one in asked.folder.rglob("*") if one.is_file())
+    assert canary.encode() not in stored

@@ -92,26 +92,34 @@ class InvestigationSteps:
         repository = self._workspace.repository(case_id, package_id)
         with repository.locked() as package:
             state = _state_of(repository, package)
-            known = state.call(call_id)
-            if known is not None:
-                if known.request.hypothesis_id != hypothesis_id or known.imported:
+            call = state.call(call_id)
+            repeated = call is not None
+            if call is not None:
+                if call.request.hypothesis_id != hypothesis_id or call.imported:
                     raise _used(call_id)
                 repository.confirm()
-                return open_call(package, known, repeated=True)
-            check(package.position, _OPEN)
-            with repository.begin() as transaction:
-                hints = hints_for(state, package.objects, hypothesis_id, previous_rejection)
-                log, call = add_opening(
-                    state, transaction, package, contract_named(V14), hypothesis_id, call_id, hints
-                )
-                head = repository.publish(
-                    transaction,
-                    package,
-                    events=[repository.event(_OPEN, operation_id=call_id, actor=actor)],
-                    artifacts={"investigation_log": log.id},
-                )
-            state.apply(log, call.request)
-            return open_call(head, call, repeated=False)
+            else:
+                check(package.position, _OPEN)
+                with repository.begin() as transaction:
+                    hints = hints_for(state, package.objects, hypothesis_id, previous_rejection)
+                    log, call = add_opening(
+                        state,
+                        transaction,
+                        package,
+                        contract_named(V14),
+                        hypothesis_id,
+                        call_id,
+                        hints,
+                    )
+                    package = repository.publish(
+                        transaction,
+                        package,
+                        events=[repository.event(_OPEN, operation_id=call_id, actor=actor)],
+                        artifacts={"investigation_log": log.id},
+                    )
+                state.apply(log, call.request)
+        # All evidence is read for the context: not while others wait to publish.
+        return open_call(package, call, repeated=repeated)
 
     def submit_reply(
         self,

@@ -692,3 +692,36 @@ def test_documents_are_stored_as_documents_and_replies_as_blobs(small: Path) -> 
         "investigation_project_v14",
         *["reply"] * 5,
     ]
+
+
+def test_the_same_reply_in_other_bytes_keeps_them_and_yields_the_same(
+    calls: Calls, tmp_path: Path
+) -> None:
+    folder = tmp_path / "twin"
+    folder.mkdir()
+    twin = Calls(folder / "package", folder)
+    twin.begin()
+    twin.look(0)
+    names = list(FIRST)[::-1]
+    other = json.dumps({name: FIRST[name] for name in names}, indent=4).encode()
+    one = calls.answer("call-1", FIRST)
+    two = twin.answer("call-1", other)
+    assert one.step is not None
+    assert two.step is not None
+    assert head(twin).objects.get(two.step.reply) == other != encoded(FIRST)
+    assert (one.step.update, one.step.brief, one.step.change_audit) == (
+        two.step.update,
+        two.step.brief,
+        two.step.change_audit,
+    )
+    twin.close()
+
+
+def test_threads_submit_one_reply_once(calls: Calls) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    calls.open("call-1")
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: calls.submit("call-1", FIRST), range(8)))
+    assert {one.step_id for one in found} == {found[0].step_id}
+    assert sorted(one.repeated for one in found) == [False] + [True] * 7
