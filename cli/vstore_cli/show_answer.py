@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from typing import Any
+from typing import Any, Final
 
 from vstore.tools.reply import ToolResult
+from vstore.tools.request import SourceRead
 from vstore_cli.asking import Answer
 from vstore_cli.errors import REFUSED
 from vstore_cli.show_document import NOUNS, found_text
@@ -13,6 +14,10 @@ from vstore_cli.show_items import item_lines
 from vstore_cli.terminal import Terminal
 
 __all__ = ["answer_lines", "print_answer", "result_items"]
+
+
+#: Limits that end a page; the others stop at the same place however often one asks.
+_PAGED: Final = frozenset({"limit", "max_matches", "max_result_bytes"})
 
 
 def result_items(result: ToolResult) -> list[Any]:
@@ -52,7 +57,7 @@ def answer_lines(
     noun = NOUNS.get(result.kind or "", "item")
     if lines:
         lines.append("")
-    lines.append(found_text(len(items), noun, result.truncated) + _next_page(result))
+    lines.append(found_text(len(items), noun, result.truncated) + _next_page(answer))
     seen = answer.observation
     if seen is None:
         return lines
@@ -73,11 +78,16 @@ def answer_lines(
     return lines
 
 
-def _next_page(result: ToolResult) -> str:
-    page, truncated = result.page, result.truncated
-    if page is None or truncated is None or truncated.limit is None or not page.returned:
+def _next_page(answer: Answer) -> str:
+    """How to see what comes after the page, where asking on shows it."""
+    page, truncated = answer.result.page, answer.result.truncated
+    if page is None or truncated is None or not page.returned or truncated.limit not in _PAGED:
         return ""
-    return f"; --offset {page.offset + page.returned} shows more"
+    after = page.offset + page.returned
+    if isinstance(answer.arguments, SourceRead):
+        last = "" if answer.arguments.end is None else str(answer.arguments.end)
+        return f"; --lines {after + 1}:{last} shows more"
+    return f"; --offset {after} shows more"
 
 
 def _value(answer: Answer) -> dict[str, Any]:

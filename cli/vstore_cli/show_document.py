@@ -177,7 +177,8 @@ def found_text(number: int, noun: str, truncated: Truncation | None) -> str:
         text = _none_shown(noun, truncated)
     else:
         of = "" if truncated.total is None else f" of {truncated.total:,}"
-        text = f"{number:,}{of} {noun}s, cut by {truncated.limit} {truncated.value:,}"
+        how = "from offset" if truncated.limit == "offset" else f"cut by {truncated.limit}"
+        text = f"{number:,}{of} {noun}s, {how} {truncated.value:,}"
     if truncated is not None and truncated.skipped_files:
         # Only text is searched; a list leaves links out.
         left = ("link", "not listed") if noun == "file" else ("file", "skipped as no text")

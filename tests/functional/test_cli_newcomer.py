@@ -72,6 +72,26 @@ def test_what_an_empty_page_means(prepared: CommandLine) -> None:
     assert "nothing found; 1 file skipped" in out
 
 
+def test_how_to_see_more(prepared: CommandLine) -> None:
+    long = prepared.folder.parent / "long"
+    long.mkdir()
+    (long / "a").write_text("needle\n" * 1200)
+    prepared.ok("source", "add", "long", long)
+
+    def last(*words: str) -> str:
+        return prepared.ok("query", *words, "-H", "H1", "-s", "long").lines[-3]
+
+    cut = "1,000 of 1,200 lines, cut by max_matches 1,000"
+    assert last("source.read", "a") == f"{cut}; --lines 1001: shows more"
+    assert last("source.read", "a", "-L", "9:1100") == f"{cut}; --lines 1009:1100 shows more"
+    assert last("source.read", "a", "-L", "1001:") == "200 lines"
+    assert last("source.search", "needle", "--limit", "9999") == f"{cut}; --offset 1000 shows more"
+    more = last("source.search", "needle", "--limit", "9999", "--offset", "1000")
+    assert more == "200 of 1,200 lines, from offset 1,000"
+    more = last("source.search", "needle", "--limit", "3", "--offset", "4")
+    assert more == "3 of 1,200 lines, cut by limit 3; --offset 7 shows more"
+
+
 def test_links_are_no_files_without_text(prepared: CommandLine) -> None:
     (prepared.folder.parent / "tree" / "link").symlink_to("main.py")
     prepared.ok("source", "add", "linked", "../tree")
