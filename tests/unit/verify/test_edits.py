@@ -62,7 +62,7 @@ def test_the_editor_alone_changes_nothing(original: Path, tmp_path: Path) -> Non
 
 ONLY = [
     (GENERATION, -1, put("/package_generation", 99), "VS-HIS-002"),
-    (GENERATION, -1, put("/parent", ABSENT), "VS-HIS-001 VS-HIS-019 VS-OBJ-005"),
+    (GENERATION, -1, put("/parent", ABSENT), "VS-HIS-001 VS-OBJ-005"),
     (GENERATION, -1, put("/case_id", "CASE-2"), "VS-HIS-003"),
     (GENERATION, 7, put("/package_id", "OTHER"), "VS-HIS-003"),
     (GENERATION, -1, put("/state", "CLOSED"), "VS-HIS-004"),

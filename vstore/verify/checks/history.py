@@ -15,7 +15,12 @@ from vstore.objects.merkle import Frontier
 from vstore.objects.refs import GENERATION, BadRef, classify
 from vstore.package.documents import Generation, Hypotheses
 from vstore.package.lifecycle import RULES as LIFECYCLE
-from vstore.package.succession import declared_roots, expected_refs, faults
+from vstore.package.succession import (
+    RESERVED_ARTIFACTS,
+    declared_roots,
+    expected_refs,
+    faults,
+)
 from vstore.verify.checks.objects import ObjectCheck
 from vstore.verify.report import FindingCollector
 
@@ -158,8 +163,12 @@ class HistoryCheck:
             named |= {
                 f"/artifacts/{name}" for name in step.parent.artifacts.keys() - child.artifacts
             }
+        # So has an artifact whose meaning isn't known: why it changed can't be judged.
+        named |= {f"/artifacts/{name}" for name in child.artifacts.keys() - KNOWN_ARTIFACTS}
+        reserved = {fault.pointer[10:] for fault in wrong if fault.kind == "artifact"}
+        named |= {f"/declared{pointer}" for pointer in reserved}
         for fault in wrong:
-            if fault.kind == "member" and fault.pointer in named:
+            if fault.kind in ("member", "declared") and fault.pointer in named:
                 continue
             code = _CODES[fault.kind]
             if fault.kind == "member" and fault.pointer.startswith(("/inputs", "/snapshots")):
@@ -173,7 +182,7 @@ class HistoryCheck:
                 actual=fault.actual,
                 affects=(step.name,),
             )
-        if frame.parent != child.parent:
+        if frame.parent != child.parent and child.parent == step.parent_id:
             found.add(
                 "VS-HIS-019",
                 f"the frame of {step.name} continues another generation",
@@ -239,7 +248,7 @@ class HistoryCheck:
         same = step.parent is not None and step.parent.artifacts.keys() == artifacts.keys()
         if same and artifacts.keys() <= KNOWN_ARTIFACTS:
             return
-        for name in artifacts.keys() - KNOWN_ARTIFACTS:
+        for name in artifacts.keys() - KNOWN_ARTIFACTS - RESERVED_ARTIFACTS:
             if step.changed(name) is not None:
                 self._found.add(
                     "VS-HIS-011",

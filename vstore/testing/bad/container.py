@@ -1,0 +1,163 @@
+"""VS-CON: files, frames, segments, large objects."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from vstore.objects.layout import FORMAT_FILE, LARGE, LOG, segment_name
+from vstore.testing.bad.change import BadPackage, Unmade, files, reseal, write_segments
+from vstore.testing.editor import PackageEditor
+
+__all__ = ["PACKAGES", "UNMADE"]
+
+
+def _rewrite(name: str, change: Callable[[bytes], bytes]) -> Callable[[Path], None]:
+    def write(package: Path) -> None:
+        path = package / name
+        path.write_bytes(change(path.read_bytes()))
+
+    return write
+
+
+def _create(name: str, content: bytes = b"") -> Callable[[Path], None]:
+    def write(package: Path) -> None:
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_bytes(content)
+
+    return write
+
+
+def _flip_in_a_frame(package: Path) -> None:
+    path = package / LOG / segment_name(1)
+    raw = bytearray(path.read_bytes())
+    raw[len(raw) // 2] ^= 1
+    path.write_bytes(raw)
+
+
+def _torn_and_changed(package: Path) -> None:
+    frames = PackageEditor(package).frames
+    write_segments(package, [frames[:4], frames[4:]], torn=b"a frame that was never finished")
+    first = package / LOG / segment_name(1)
+    first.write_bytes(first.read_bytes()[:-1] + b"!")
+
+
+def _lose_a_segment(package: Path) -> None:
+    frames = PackageEditor(package).frames
+    write_segments(package, [frames[:4], frames[4:8], frames[8:]])
+    (package / LOG / segment_name(2)).unlink()
+
+
+def _skip_a_number(package: Path) -> None:
+    write_segments(package, [PackageEditor(package).frames], skip=1)
+
+
+def _lie_about_the_length(package: Path) -> None:
+    def lie(header: bytearray) -> None:
+        (length,) = struct.unpack_from("<I", header, 124)
+        struct.pack_into("<I", header, 124, length - 1)
+
+    frames = PackageEditor(package).frames
+    write_segments(package, [frames], change={len(frames): reseal(lie)})
+
+
+def _large_file(package: Path) -> Path:
+    (path,) = (one for one in (package / LARGE).rglob("*") if one.is_file())
+    return path
+
+
+def _cut_large_file(package: Path) -> None:
+    path = _large_file(package)
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def _second_large_file(package: Path) -> None:
+    path = _large_file(package)
+    (path.parent / ("0" * 62)).write_bytes(path.read_bytes())
+
+
+PACKAGES: Final[tuple[BadPackage, ...]] = (
+    BadPackage(
+        code="VS-CON-001",
+        change="VSTORE ends in a line more",
+        make=files(_rewrite(FORMAT_FILE, lambda raw: raw + b"\n")),
+    ),
+    BadPackage(
+        code="VS-CON-002",
+        change="VSTORE says that the format is 2",
+        make=files(_rewrite(FORMAT_FILE, lambda raw: raw.replace(b'"format":1', b'"format":2'))),
+    ),
+    BadPackage(
+        code="VS-CON-003",
+        change="a file notes.txt lies in the package",
+        make=files(_create("notes.txt", b"remember the milk\n")),
+    ),
+    BadPackage(
+        code="VS-CON-004",
+        change="a link lies in the package",
+        make=files(lambda package: (package / "link").symlink_to("VSTORE")),
+    ),
+    BadPackage(
+        code="VS-CON-005",
+        change="one bit in the middle of the log is flipped",
+        make=files(_flip_in_a_frame),
+    ),
+    BadPackage(
+        code="VS-CON-006",
+        change="the log ends in bytes of an unfinished frame",
+        make=files(_rewrite(f"{LOG}/{segment_name(1)}", lambda raw: raw + b"VSF unfinished")),
+    ),
+    BadPackage(
+        code="VS-CON-007",
+        change="torn bytes that the next segment recorded were changed",
+        make=files(_torn_and_changed),
+    ),
+    BadPackage(
+        code="VS-CON-008",
+        change="the second of three segments is missing",
+        make=files(_lose_a_segment),
+    ),
+    BadPackage(
+        code="VS-CON-009",
+        change="the last frame has the number after the next",
+        make=files(_skip_a_number),
+    ),
+    BadPackage(
+        code="VS-CON-010",
+        change="the header of the last frame gives a byte less than its payload has",
+        make=files(_lie_about_the_length),
+    ),
+    BadPackage(
+        code="VS-CON-011",
+        change="the file of a large object is missing",
+        make=files(lambda package: _large_file(package).unlink(), base="large"),
+    ),
+    BadPackage(
+        code="VS-CON-012",
+        change="the file of a large object lacks its last byte",
+        make=files(_cut_large_file, base="large"),
+    ),
+    BadPackage(
+        code="VS-CON-013",
+        change="a second large object's file is there, which no frame names",
+        make=files(_second_large_file, base="large"),
+    ),
+    BadPackage(
+        code="VS-CON-014",
+        change="tmp holds a file of an interrupted writer",
+        make=files(_create("tmp/0001.large", b"half")),
+    ),
+    BadPackage(
+        code="VS-CON-016",
+        change="the log has a second segment without a byte",
+        make=files(_create(f"{LOG}/{segment_name(2)}")),
+    ),
+)
+UNMADE: Final[tuple[Unmade, ...]] = (
+    Unmade(
+        code="VS-CON-015",
+        reason="whether a file can be read is a matter of the system, not of its bytes",
+    ),
+)
