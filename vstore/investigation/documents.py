@@ -29,6 +29,7 @@ from vstore.investigation.vocabulary import (
 )
 from vstore.objects.document import (
     Asserted,
+    ContentId,
     Count,
     Derived,
     Document,
@@ -82,7 +83,7 @@ class InvestigationRequest(Document, tag="investigation-request-v1", frozen=True
     call_id: Annotated[Name, Asserted]
     contract: Annotated[ContractName, Pinned]
     #: The frozen schema of the reply, canonical JSON.
-    reply_schema: Annotated[ObjectId, Pinned]
+    reply_schema: Annotated[ContentId, Pinned]
     #: The generation that the context is made of: hypotheses, evidence, snapshots.
     generation: Annotated[ObjectId, Pinned]
     #: The hypothesis' brief so far, or null.
@@ -238,11 +239,11 @@ class InvestigationStep(Document, tag="investigation-step-v1", frozen=True, kw_o
     hypothesis_id: Annotated[Name, Pinned]
     rules: Annotated[Rules, Pinned]
     contract: Annotated[ContractName, Pinned]
-    reply_schema: Annotated[ObjectId, Pinned]
+    reply_schema: Annotated[ContentId, Pinned]
     call_id: Annotated[Name, Pinned]
     request: Annotated[ObjectId, Pinned]
     #: The original reply, byte for byte.
-    reply: Annotated[ObjectId, Asserted]
+    reply: Annotated[ContentId, Asserted]
     #: The ``investigation-update-v1`` that follows from it.
     update: Annotated[ObjectId, Derived]
     brief: Annotated[ObjectId, Derived]
@@ -262,7 +263,7 @@ class InvestigationAttempt(Document, tag="investigation-attempt-v1", frozen=True
     hypothesis_id: Annotated[Name, Pinned]
     rules: Annotated[Rules, Pinned]
     contract: Annotated[ContractName, Pinned]
-    reply_schema: Annotated[ObjectId, Pinned]
+    reply_schema: Annotated[ContentId, Pinned]
     call_id: Annotated[Name, Pinned]
     request: Annotated[ObjectId, Pinned]
     #: The code of the first error by path.
@@ -272,7 +273,7 @@ class InvestigationAttempt(Document, tag="investigation-attempt-v1", frozen=True
     #: Their BLAKE3 digest.
     digest: Annotated[Digest, Derived]
     #: The original reply where it satisfies its schema, else null.
-    reply: Annotated[ObjectId | None, Asserted]
+    reply: Annotated[ContentId | None, Asserted]
     #: All errors by path; none where the reply isn't kept.
     hints: list[Hint]
 
