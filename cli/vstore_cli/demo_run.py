@@ -27,6 +27,7 @@ from vstore_cli.context import Session
 from vstore_cli.demo_replies import DemoCalls
 from vstore_cli.demo_script import CASE, DATABASE, HYPOTHESES, QUESTIONS, SOURCE, Question
 from vstore_cli.errors import Refused
+from vstore_cli.happenings import Observation
 from vstore_cli.log_lines import OnelineLayout
 from vstore_cli.services import Services, services_of
 from vstore_cli.show_accounts import account_lines
@@ -64,7 +65,8 @@ def run_demo(session: Session, folder: Path, *, force: bool) -> int:
         workspace = _pin(session, folder, release, Path(scratch))
     services = services_of(workspace, Router.default())
     _state(terminal, services)
-    _investigate(terminal, services)
+    calls = _investigate(terminal, services)
+    _test(terminal, services, calls, session.clock())
     _weigh(terminal, services)
     _log(terminal, services)
     root = workspace.package_path(CASE)
@@ -165,7 +167,7 @@ def _state(terminal: Terminal, services: Services) -> None:
     )
 
 
-def _investigate(terminal: Terminal, services: Services) -> None:
+def _investigate(terminal: Terminal, services: Services) -> DemoCalls:
     """Play the stored replies: each asks for something, and the next one assesses it."""
     _heading(terminal, "3. A reply asks; what was observed is kept; the next reply assesses it")
     terminal.print("  The replies were written beforehand, and are judged like a model's.")
@@ -176,6 +178,7 @@ def _investigate(terminal: Terminal, services: Services) -> None:
         calls.play(one["id"])
     for question in QUESTIONS:
         _ask(terminal, services, calls, question)
+    return calls
 
 
 def _ask(terminal: Terminal, services: Services, calls: DemoCalls, question: Question) -> None:
@@ -204,25 +207,58 @@ def _ask(terminal: Terminal, services: Services, calls: DemoCalls, question: Que
     elif len(shown) < len(items):
         found += f", {len(shown)} of them above"
     terminal.print(f"    {found}")
-    update = calls.play(question.hypothesis).update
+    _settle(terminal, services, calls, seen, answer.cost)
+
+
+def _test(terminal: Terminal, services: Services, calls: DemoCalls, now: str) -> None:
+    """What only a person can see: hand a test out, take the answer, make it evidence."""
+    from vstore_cli.demo_test import answer_test, hand_out_test
+
+    (hypothesis,) = [one for one, update in calls.wanted.items() if isinstance(update.next, Test)]
+    move = calls.wanted[hypothesis].next
+    assert isinstance(move, Test)
+    _heading(terminal, "4. Ask a person, and wait without cost")
+    terminal.print(f"  {terminal.paint(hypothesis, 'bold')}  asks for a test:")
+    _wrapped(terminal, move.question, 6)
+    submitted = hand_out_test(services, hypothesis, move, now)
+    terminal.print(f"      {submitted.package.position}, due {submitted.request.deadline}")
+    terminal.print("      Hours later, perhaps on another machine, the answer is confirmed:")
+    answered = answer_test(services, submitted)
+    for one in answered.feedback.observations:
+        _wrapped(terminal, f"“{safe(one.text)}”", 6)
+    for attached in answered.feedback.attachments:
+        terminal.print(f"      {safe(attached.name)}, {attached.size} bytes, {attached.media_type}")
+    terminal.print(f"      {services.package().position}")
+    _settle(terminal, services, calls, answered.seen, answered.cost)
+
+
+def _settle(
+    terminal: Terminal,
+    services: Services,
+    calls: DemoCalls,
+    seen: Observation,
+    cost: int | None,
+) -> None:
+    """Let the next reply assess a record, and settle its action accordingly."""
+    record = seen.record
+    update = calls.play(record.hypothesis_id).update
     assert update is not None
     given = update.assessment
-    assert given is not None, question.why
+    assert given is not None, record.id
     entry = services.budget.settle(
         services.case_id,
         services.package_id,
-        question.hypothesis,
-        answer.action,
+        record.hypothesis_id,
+        record.action_id,
         semantic_score=given.semantic_score,
         reason=given.reason,
     )
     event = entry.event
     assert isinstance(event, Settle)
-    record = seen.record
     new = f"{len(record.novel_atoms)} of {seen.returned} new" if seen.returned else "nothing new"
     terminal.print(
         f"    {terminal.paint(record.id, 'good', 'bold')}  novelty {record.novelty_score}% "
-        f"({new})  cost {answer.cost}, reward {event.reward}, "
+        f"({new})  cost {cost}, reward {event.reward}, "
         f"balance {entry.accounts[0].balance}"
     )
     terminal.print("    " + cut(f"assessed {event.semantic_score}: {given.reason}", _WIDTH - 4))
@@ -239,7 +275,7 @@ def _verdict(update: InvestigationUpdate) -> str:
 def _weigh(terminal: Terminal, services: Services) -> None:
     stated = services.package().hypotheses()
     assert stated is not None
-    _heading(terminal, "4. Where the hypotheses stand, and what is left of the credits")
+    _heading(terminal, "5. Where the hypotheses stand, and what is left of the credits")
     for one in stated.hypotheses:
         terminal.print(f"  {one.id}  {one.confidence:<12}  {one.statement}")
     terminal.print()
@@ -251,7 +287,7 @@ def _weigh(terminal: Terminal, services: Services) -> None:
 def _log(terminal: Terminal, services: Services) -> None:
     reader = services.workspace.repository(services.case_id).reader
     newest = services.package().number
-    _heading(terminal, f"5. The log: the newest {_SHOWN_LOG} of {newest} generations")
+    _heading(terminal, f"6. The log: the newest {_SHOWN_LOG} of {newest} generations")
     layout = OnelineLayout(terminal, newest, [one["id"] for one in HYPOTHESES], width=_WIDTH)
     terminal.print(layout.heading())
     for entry in entries(reader, "HEAD", _SHOWN_LOG):
@@ -262,7 +298,7 @@ def _log(terminal: Terminal, services: Services) -> None:
 def _verify(terminal: Terminal, root: Path) -> int:
     from vstore.verify import verify_package
 
-    _heading(terminal, "6. Verify: read every byte, ask every question again")
+    _heading(terminal, "7. Verify: read every byte, ask every question again")
     report = verify_package(_shown(root))
     print_report(terminal, report)
     return report.exit_code
@@ -297,6 +333,7 @@ def _goodbye(terminal: Terminal, root: Path) -> None:
         "vstore log                          what happened, newest first",
         "vstore show E000002                 the code that copies the rows",
         "vstore show E000007                 the index: 1, 3, 4, ... 40",
+        "vstore test show                    what the tester was asked, and the answer",
         "vstore show brief:H1                the findings, and how one turned round",
         "vstore budget show --policy         accounts, and what things cost",
         "vstore query database.rows -H H3 articles -w \"slug prefix 'a02'\"",

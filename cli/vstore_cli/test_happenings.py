@@ -45,6 +45,7 @@ def test_happenings(
             Happening(
                 kind="test.confirm",
                 what=f"answer to test {feedback.request_id} confirmed by {who}: {feedback.outcome}",
+                brief=f"answered {feedback.request_id}: {feedback.outcome}, by {who}",
                 hypothesis=feedback.hypothesis_id,
                 action=feedback.action_id,
             )

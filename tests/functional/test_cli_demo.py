@@ -35,8 +35,8 @@ def test_it_reads_well_on_80_columns(played: tuple[CommandLine, str]) -> None:
     _, out = played
     assert all(cells(line) <= 80 for line in out.splitlines())
     assert "\x1b" not in out
-    headings = [line for line in out.splitlines() if line[:2] in {f"{n}." for n in range(1, 7)}]
-    assert len(headings) == 6
+    headings = [line for line in out.splitlines() if line[:2] in {f"{n}." for n in range(1, 8)}]
+    assert len(headings) == 7
     assert "right 1, wrong article 31, no article 4" in out
     assert "vstore-demo/sqlite-utils-592: verified" in out
     # No assessment is cut short.
@@ -53,7 +53,9 @@ def test_the_evidence_is_what_was_computed_independently(
     0 instead of null where nothing was found.
     """
     vstore, _ = played
-    records = vstore.ok("evidence", "--json").json["records"]
+    *records, human = vstore.ok("evidence", "--json").json["records"]
+    # The twelfth is a person's answer.
+    assert human["question"]["operation"] == "testing.request"
     expected: list[dict[str, Any]] = json.loads(EXPECTED.read_text())
     assert len(records) == len(expected) == 11
     for record, wanted in zip(records, expected, strict=True):
