@@ -204,7 +204,8 @@ def _components(path: bytes) -> list[bytes]:
 
 
 def _taken(path: bytes, by: _Leaf | _Folder) -> InvalidError:
-    what = "a folder" if isinstance(by, _Folder) else f"a {by.kind}"
+    # Whether it is a file or a link isn't known yet where an archive is only looked through.
+    what = "a folder" if isinstance(by, _Folder) else "a file or a link"
     return InvalidError(
         f"two things want to be at one path, where {what} is already: {path_text(path)}",
         kind="path_taken",

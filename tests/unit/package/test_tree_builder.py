@@ -84,7 +84,7 @@ def test_a_link_takes_its_path_too() -> None:
         lambda: put(builder, sink, b"l/x"),
         lambda: builder.add_folder(b"l"),
     ):
-        with pytest.raises(InvalidError, match="a link"):
+        with pytest.raises(InvalidError, match="a file or a link is already"):
             add()
 
 
