@@ -116,7 +116,7 @@ class InvestigationCheck:
     def suspend(self, why: str) -> None:
         """Check nothing of the investigation any more."""
         self.suspended = why
-        self._found.skip(f"the investigation's calls from there on: {why}")
+        self._found.skip(f"the investigation from there on: {why}")
 
     def step(self, step: Step) -> None:
         """Check the entries that a generation adds, and what they changed."""
@@ -270,7 +270,9 @@ class InvestigationCheck:
         )
         if self._evidence.suspended is not None:
             expected = replace(expected, result=request.result)
-            self._found.skip("results of later calls: the evidence can't be followed")
+            self._found.skip(
+                "the investigation: results of later calls, as the evidence can't be followed"
+            )
         self._compare(
             event.request, expected, request, _REQUEST, f"the request of call {event.call_id}"
         )
@@ -382,10 +384,10 @@ class InvestigationCheck:
             large = self._objects.table.size(reply) > MAX_REPLY_BYTES
             raw = bytes(MAX_REPLY_BYTES + 1) if large else self._objects.table.get(reply)
         except (NotFoundError, IntegrityError):
-            self._found.skip("replies that are missing or damaged")
+            self._found.skip("the investigation: replies that are missing or damaged")
             return None, b""
         if self._evidence.suspended is not None:
-            self._found.skip("replies to later calls: the evidence can't be followed")
+            self._found.skip("the investigation: later replies, as the evidence can't be followed")
             return None, raw
         past = Past(
             known=self._known[call.request_id],
