@@ -350,7 +350,7 @@ class Replay:
         if self._lost is None:
             self._lost = why
             self.found.skip(
-                "history, inputs, evidence and ledger after "
+                "history, inputs, evidence, ledger, handoff and investigation after "
                 f"{self.history.head.name if self.history.head else 'the beginning'}: {why}"
             )
 

@@ -96,7 +96,10 @@ def open_log(source: PackageSource, found: FindingCollector) -> LogSource | None
         found.add("VS-CON-002", error.message, file=LOG)
     except StorageError as error:
         found.add("VS-CON-015", error.message, file=LOG)
-    found.skip("objects, history, inputs, evidence and ledger: the log can't be opened")
+    found.skip(
+        "objects, history, inputs, evidence, ledger, handoff and investigation: "
+        "the log can't be opened"
+    )
     return None
 
 
