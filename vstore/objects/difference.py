@@ -15,7 +15,7 @@ def first_difference(expected: Any, actual: Any) -> str | None:
 
     Args:
         expected: A plain JSON value.
-        actual: The value compared with it.
+        actual: The value compared with it, which may hold anything.
 
     Returns:
         The pointer; the empty string where the two differ as a whole.
@@ -23,6 +23,9 @@ def first_difference(expected: Any, actual: Any) -> str | None:
     if type(expected) is not type(actual):
         return ""
     if isinstance(expected, dict):
+        if not all(isinstance(name, str) for name in actual):
+            # No JSON object: there is no pointer to such a member.
+            return ""
         for name in sorted(expected.keys() | actual.keys()):
             if name not in expected or name not in actual:
                 return "/" + _escape(name)

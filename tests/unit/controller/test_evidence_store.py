@@ -168,7 +168,18 @@ def test_results_added_removed_or_swapped_are_forged(
 
 def test_a_reply_that_is_no_reply_is_forged(case: Investigation) -> None:
     request, _ = reserved(case, ("H1", "q1", BUG))
-    for nonsense in ({}, {"results": 1.5}, {"a": float("nan")}):
+    for nonsense in (
+        {},
+        {"results": 1.5},
+        {"a": float("nan")},
+        {1: 2},
+        {None: 1, "results": []},
+        {"results": [{1: 2}]},
+        {"results": object()},
+        {"results": b"x"},
+        [],
+        None,
+    ):
         refused(case, ForgedReply, lambda nonsense=nonsense: store(case, "op", request, nonsense))
 
 
