@@ -284,7 +284,7 @@ def test_damage_in_the_middle_stops_what_builds_on_it_and_says_so(package: Path)
     report = verify_package(package)
     assert faults(report) == ["VS-CON-005"]
     assert any(
-        "history, inputs, evidence and ledger after generation" in one
+        "history, inputs, evidence, ledger, handoff and investigation after generation" in one
         for one in (report.not_checked)
     )
     assert 0 < report.counts.generations < 26
