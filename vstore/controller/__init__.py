@@ -4,6 +4,7 @@
 ``evidence_store``  :class:`EvidenceStore`: recompute, then publish what tools answered
 ``budget_manager``  :class:`BudgetManager`: reserve, record, settle
 ``case_lifecycle``  :class:`CaseLifecycle`: block, resume, reopen
+``investigation_steps``  :class:`InvestigationSteps`: open calls, judge replies
 ``projection``      what a package's evidence and ledger come to, kept in step
 ==================  ==================================================================
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from vstore.controller.budget_manager import BudgetManager, BudgetSnapshot
     from vstore.controller.case_lifecycle import CaseLifecycle, Reopened
     from vstore.controller.evidence_store import EvidenceSnapshot, EvidenceStore, Saved
+    from vstore.controller.investigation_steps import InvestigationSteps, OpenCall, Outcome
 
 __all__ = [
     "BudgetManager",
@@ -26,6 +28,9 @@ __all__ = [
     "CaseLifecycle",
     "EvidenceSnapshot",
     "EvidenceStore",
+    "InvestigationSteps",
+    "OpenCall",
+    "Outcome",
     "Reopened",
     "Saved",
 ]
@@ -36,6 +41,9 @@ _MODULES = {
     "CaseLifecycle": "case_lifecycle",
     "EvidenceSnapshot": "evidence_store",
     "EvidenceStore": "evidence_store",
+    "InvestigationSteps": "investigation_steps",
+    "OpenCall": "investigation_steps",
+    "Outcome": "investigation_steps",
     "Reopened": "case_lifecycle",
     "Saved": "evidence_store",
 }
