@@ -1,12 +1,12 @@
 """The trusted services of a controller: I/O around the pure rules.
 
-==================  ==================================================================
-``evidence_store``  :class:`EvidenceStore`: recompute, then publish what tools answered
-``budget_manager``  :class:`BudgetManager`: reserve, record, settle
-``case_lifecycle``  :class:`CaseLifecycle`: block, resume, reopen
+=======================  ====================================================================
+``evidence_store``       :class:`EvidenceStore`: recompute, then publish what tools answered
+``budget_manager``       :class:`BudgetManager`: reserve, record, settle
+``case_lifecycle``       :class:`CaseLifecycle`: block, resume, reopen
 ``investigation_steps``  :class:`InvestigationSteps`: open calls, judge replies
-``projection``      what a package's evidence and ledger come to, kept in step
-==================  ==================================================================
+``projection``           what a package's evidence and ledger come to, kept in step
+=======================  ====================================================================
 
 No model output reaches ids, novelty, duplicates or budget (spec: evidence, budget). A command
 that keeps the budget needn't load what recomputes replies: each is loaded when it is used.
