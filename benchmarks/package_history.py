@@ -19,6 +19,7 @@ from vstore.controller import BudgetManager, EvidenceStore
 from vstore.controller.evidence_store import Saved
 from vstore.evidence.documents import EvidenceIndex, EvidenceRecord, ToolOrigin
 from vstore.evidence.limits import EvidenceLimits
+from vstore.objects.durable import REAL, DurableIO
 from vstore.objects.memory import ObjectSink
 from vstore.package.case import Capture
 from vstore.package.documents import SnapshotDescriptor
@@ -63,14 +64,20 @@ class BenchmarkCase:
         root: The package's folder.
         adapter: Answers the workload's queries.
         limits: Of the evidence.
+        io: Does the durable I/O.
     """
 
     def __init__(
-        self, root: Path, adapter: WorkloadAdapter, *, limits: EvidenceLimits | None = None
+        self,
+        root: Path,
+        adapter: WorkloadAdapter,
+        *,
+        limits: EvidenceLimits | None = None,
+        io: DurableIO = REAL,
     ) -> None:
         self.root = root
         self.adapter = adapter
-        self.workspace = Workspace.of_package(root, actor="benchmark")
+        self.workspace = Workspace.of_package(root, actor="benchmark", io=io)
         self.router = Router([adapter])
         self.budget = BudgetManager(self.workspace)
         self.evidence = EvidenceStore(self.workspace, router=self.router, limits=limits)

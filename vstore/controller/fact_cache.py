@@ -9,10 +9,7 @@ is as if there were none (spec: storage, "Recovery" and "Cost"; docs/adr/0004).
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -22,7 +19,7 @@ from vstore.budget.documents import AccountFigures, BudgetPolicy, LedgerEntry
 from vstore.budget.state import LedgerState, OpenAction
 from vstore.controller.cached_tables import VALUES, CaseTables
 from vstore.controller.folding import empty_states, fold_evidence, fold_ledger
-from vstore.errors import StorageError, VStoreError
+from vstore.errors import VStoreError
 from vstore.evidence.documents import EvidenceIndex
 from vstore.evidence.state import EvidenceState
 from vstore.objects.canonical import decode, encode
@@ -33,7 +30,9 @@ from vstore.objects.log_place import LogPlace, holds, place_of
 from vstore.objects.merkle import Frontier
 from vstore.objects.reader import ObjectReader
 from vstore.objects.sealed import load
-from vstore.objects.sorted_tables import KEY_BYTES, DoubtfulCache, SortedTables, encode_tables
+from vstore.objects.sorted_tables import DoubtfulCache
+from vstore.objects.table_stack import TableFile, open_files, table_path
+from vstore.objects.table_writer import write_cache, write_files
 from vstore.package.documents import Generation
 
 __all__ = ["FACTS", "CachedFacts", "FactCache"]
@@ -41,13 +40,6 @@ __all__ = ["FACTS", "CachedFacts", "FactCache"]
 FACTS: Final = "facts"
 _MAX_BYTES: Final = 64 * 1024 * 1024
 _DIGEST_BYTES: Final = 32
-#: A file is merged into the one before it unless that one has this many times its entries.
-_GROWTH: Final = 4
-
-
-class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    digest: str
-    entries: int
 
 
 class _Ledger(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -74,7 +66,7 @@ class _Facts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     frontier: list[str]
     ledger: _Ledger
     #: Oldest first.
-    files: list[_File]
+    files: list[TableFile]
 
 
 _VERSION: Final = 1
@@ -101,7 +93,7 @@ class FactCache:
         self._reader = reader
         self._io = io
         self._folder = reader.root / CACHE
-        self._files: list[_File] = []
+        self._files: list[TableFile] = []
         #: Sequence number of the last frame that the cache reaches; 0 for none.
         self.reaches = 0
         self._blocked = False
@@ -139,10 +131,7 @@ class FactCache:
             facts.ledger.head,
         ):
             raise DoubtfulCache("the cached facts are of another generation")
-        files = [
-            SortedTables(self._path(one.digest), bytes.fromhex(one.digest), VALUES)
-            for one in reversed(facts.files)
-        ]
+        files = open_files(self._folder, FACTS, facts.files, VALUES)
         tables = CaseTables(files, reader, lambda: self._fold(facts))
         evidence = self._evidence(facts, tables)
         ledger = self._ledger(facts, tables)
@@ -228,7 +217,9 @@ class FactCache:
         if self._blocked:
             return
         try:
-            files, gone = self._write_files(tables)
+            files, gone = write_files(
+                self._folder, FACTS, self._files, tables.fresh_entries(), VALUES, self._io
+            )
             facts = _Facts(
                 version=_VERSION,
                 case_id=evidence.case_id,
@@ -253,10 +244,11 @@ class FactCache:
                 files=files,
             )
             body = encode(facts)
-            self._write(FACTS, body + blake3(body).digest())
+            write_cache(self._folder / FACTS, body + blake3(body).digest(), self._io)
         except DoubtfulCache:
             # Whoever looks up what that file covers finds out, and all becomes fresh.
             self._blocked = True
+            self._io.discard(self._folder / FACTS)
             return
         except VStoreError:
             # Files of an unfinished save are residue; the tables keep what is fresh.
@@ -265,44 +257,4 @@ class FactCache:
         self.reaches = place.sequence
         tables.saved()
         for one in gone:
-            self._io.discard(self._path(one.digest))
-
-    def _write_files(self, tables: CaseTables) -> tuple[list[_File], Sequence[_File]]:
-        """Write what is fresh, merged with files that are not much larger."""
-        fresh = tables.fresh_entries()
-        count = sum(map(len, fresh))
-        kept, gone = list(self._files), []
-        while kept and kept[-1].entries < _GROWTH * count:
-            last = kept.pop()
-            gone.append(last)
-            file = SortedTables(self._path(last.digest), bytes.fromhex(last.digest), VALUES)
-            fresh = [_merged(file.entries(number), entries) for number, entries in enumerate(fresh)]
-            file.close()
-            count += last.entries
-        if count:
-            content, digest = encode_tables(list(zip(VALUES, fresh, strict=True)))
-            name = digest.hex()
-            self._write(f"{FACTS}-{name[:16]}", content)
-            kept.append(_File(digest=name, entries=count))
-            gone = [one for one in gone if one.digest != name]
-        return kept, gone
-
-    def _path(self, digest: str) -> Path:
-        return self._folder / f"{FACTS}-{digest[:16]}"
-
-    def _write(self, name: str, content: bytes) -> None:
-        if not self._folder.is_dir():
-            self._io.mkdir(self._folder)
-        temporary = self._folder / f"{name}.{os.getpid()}"
-        self._io.discard(temporary)
-        try:
-            self._io.write_atomic(self._folder / name, content, temporary=temporary, durable=False)
-        except OSError as error:  # pragma: no cover - DurableIO raises StorageError
-            raise StorageError("can't write a cache", kind="write_failed") from error
-
-
-def _merged(older: Iterable[bytes], newer: Iterable[bytes]) -> list[bytes]:
-    """Entries of both, sorted; the newer one of a key, as lookups prefer it too."""
-    entries = {one[:KEY_BYTES]: one for one in older}
-    entries.update((one[:KEY_BYTES], one) for one in newer)
-    return sorted(entries.values())
+            self._io.discard(table_path(self._folder, FACTS, one.digest))

@@ -23,11 +23,12 @@ from vstore.objects.frame import (
     read_payload,
 )
 from vstore.objects.ids import ObjectId
-from vstore.objects.index_cache import IndexCache, encode_index
+from vstore.objects.index_cache import IndexCache
 from vstore.objects.layout import StoreFormat
 from vstore.objects.log import Damage, Tail
 from vstore.objects.refs import BadRef
 from vstore.objects.store_files import FolderFiles, StoreFiles
+from vstore.objects.table_stack import TableFile
 
 __all__ = ["ObjectReader"]
 
@@ -83,6 +84,11 @@ class ObjectReader:
         self._walk: Iterator[FrameSummary] | None = None
         self._complete = False
         self._base: IndexCache | None = None
+        #: What the cached index said, checked; and what it doesn't cover.
+        self._found: dict[bytes, int] = {}
+        self._uncovered: list[tuple[bytes, int]] = []
+        #: The files of the cached index, oldest first; with what is uncovered they have all.
+        self.index_files: list[TableFile] = []
         #: The end of the log as far as the index knows it.
         self._indexed_to: Tail = self.log.tail
         self._frames: OrderedDict[int, _Frame] = OrderedDict()
@@ -291,6 +297,8 @@ class ObjectReader:
 
     def _place(self, raw: bytes) -> int | None:
         place = self._index.get(raw)
+        if place is None:
+            place = self._found.get(raw)
         if place is not None:
             return place
         if self._walk is None and not self._complete:
@@ -305,30 +313,34 @@ class ObjectReader:
     def _place_in_base(self, raw: bytes) -> int | None:
         """Ask the cached index, and check its answer."""
         assert self._base is not None
-        place = self._base.find(raw)
-        if place is None:
-            return None
+        place: int | None = None
         try:
+            place = self._base.find(raw)
+            if place is None:
+                return None
             frame = self._frames.get(place) or self._load(place)
         except IntegrityError:
             frame = None
-        if frame is None or raw not in frame.entries:
+        if place is None or frame is None or raw not in frame.entries:
             # It says what isn't so: look at the log itself from here on.
             self._base, self._walk, self._complete = None, self.log.backwards(), False
             self._indexed_to = self.log.tail
+            self._uncovered, self.index_files = [], []
             return None
-        self._index[raw] = place
+        self._found[raw] = place
         return place
 
     def _add(self, summary: FrameSummary) -> None:
         place = summary.segment << _OFFSET_BITS | summary.offset
         for raw in summary.raw_ids():
             self._index[raw] = place
+            self._uncovered.append((raw, place))
         if summary.raw_generation != NO_GENERATION:
             self._generations.add(summary.raw_generation)
 
     def _begin_index(self) -> None:
         self._base = self.files.index(self.log)
+        self.index_files = [] if self._base is None else self._base.files
         self._walk = self.log.backwards()
         self._indexed_to = self.log.tail
 
@@ -348,26 +360,30 @@ class ObjectReader:
                 place = summary.segment << _OFFSET_BITS | summary.offset
                 for raw in summary.raw_ids():
                     index.setdefault(raw, place)
+                    self._uncovered.append((raw, place))
                 if summary.raw_generation != NO_GENERATION:
                     self._generations.add(summary.raw_generation)
                 if wanted is not None and wanted in index:
                     return
         except IntegrityError:
             # Frames in front of the damage are still readable, going forwards.
-            self._base = None
+            self._base, self.index_files = None, []
             for found in self.log.scan():
                 if isinstance(found, FrameSummary):
                     self._add(found)
         self._walk = None
         self._complete = True
 
-    def encode_index(self) -> bytes | None:
-        """The index of the log as it is, to be cached; None while there is nothing to cover."""
+    def uncovered(self) -> list[tuple[bytes, int]]:
+        """Ids of objects that the cached index lacks, and their frames' places."""
         with self._mutex:
             self._extend_index(None)
-            if not self.log.tail.digest or self.log.damage:
-                return None
-            return encode_index(self.log.tail, self._index.items(), self._base)
+            return self._uncovered
+
+    def cover(self, files: list[TableFile]) -> None:
+        """Note that the cached index, of these files by now, covers the log."""
+        with self._mutex:
+            self._uncovered, self.index_files = [], files
 
     @property
     def covered(self) -> int:

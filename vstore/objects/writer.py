@@ -21,6 +21,7 @@ from vstore.errors import (
 from vstore.objects.durable import REAL, DurableIO
 from vstore.objects.ids import ObjectId
 from vstore.objects.index_cache import index_path
+from vstore.objects.index_writer import save_index
 from vstore.objects.layout import (
     CACHE,
     FORMAT_FILE,
@@ -42,11 +43,15 @@ from vstore.objects.refs import (
     read_refs,
     ref_path,
 )
+from vstore.objects.sorted_tables import DoubtfulCache
 from vstore.objects.transaction import Transaction
 
 __all__ = ["ObjectWriter", "Transaction", "WriterOptions"]
 
 _FOLDERS: Final = (REFS, "objects", LOG, LARGE, TMP, CACHE, LOCKS)
+
+#: Frames that a process at its end leaves uncovered by the cached index.
+_INDEX_AT_END: Final = 8
 
 Refs = Mapping[str, ObjectId]
 
@@ -99,6 +104,7 @@ class ObjectWriter:
         self._index_every = options.get("index_every", 512)
         #: Frames that the index written last covers; -1 before the first publication.
         self._covered = -1
+        self._index_given_up = False
         self._ref_paths: dict[str, Path] = {}
         self._ref_temporary = self.temporary("ref")
 
@@ -152,7 +158,7 @@ class ObjectWriter:
     def close(self) -> None:
         """Close all files; the index of objects is cached first when that is due."""
         if self._covered >= 0:
-            self._save_index(self._index_every, 16)
+            self._save_index(min(self._index_every, _INDEX_AT_END))
         self.log.close()
         self.lock.close()
         self.reader.close()
@@ -283,28 +289,23 @@ class ObjectWriter:
             return
         self._refs = dict(refs)
 
-    def _save_index(self, every: int, share: int) -> None:
-        """Cache the index of objects when enough frames are not covered by the cached one.
-
-        Args:
-            every: At least so many frames,
-            share: and at least this part of the log, so that it costs little on average.
-        """
+    def _save_index(self, every: int) -> None:
+        """Cache the index of objects when so many frames are not covered by the cached one."""
         sequence = self.reader.sequence
         covered = max(self._covered, self.reader.covered)
-        if sequence - covered < max(every, sequence // share):
+        if sequence - covered < every:
             return
         self._covered = sequence
         try:
-            content = self.reader.encode_index()
-            if content is not None:
-                self.ensure_folder(self.root / CACHE)
-                self.io.write_atomic(
-                    index_path(self.root),
-                    content,
-                    temporary=self.temporary("index"),
-                    durable=False,
-                )
+            fresh = self.reader.uncovered()
+            tail = self.reader.log.tail
+            if tail.digest and not self.reader.damage and not self._index_given_up:
+                files = self.reader.index_files
+                self.reader.cover(save_index(self.root, tail, fresh, files, self.io))
+        except DoubtfulCache:
+            # The next process begins anew.
+            self._index_given_up = True
+            self.io.discard(index_path(self.root))
         except VStoreError:
             # It is derived, and the publication has happened.
             return
@@ -348,7 +349,7 @@ class ObjectWriter:
                     transaction.append(step(transaction), sync=False)
             self.log.ensure_synced()
             self._project_refs(refs)
-            self._save_index(self._index_every, 16)
+            self._save_index(self._index_every)
 
     def publish(
         self,
@@ -376,9 +377,5 @@ class ObjectWriter:
                 self._repair_refs(before, earlier)
             transaction.append(generation)
             self._project_refs(after)
-            if self._covered < 0:
-                # The first one of this process: many processes may make one each.
-                self._covered = 0
-                self._save_index(self._index_every, 16)
-            else:
-                self._save_index(8 * self._index_every, 2)
+            self._covered = max(self._covered, 0)
+            self._save_index(self._index_every)
