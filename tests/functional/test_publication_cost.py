@@ -48,31 +48,11 @@ def history() -> Iterator[object]:
     """The workload's adapter, over contents that need no corpus."""
     sys.path.insert(0, str(BENCHMARKS))
     try:
-        yield make_adapter()
+        from small_history import small_adapter
+
+        yield small_adapter(LONG + 100)
     finally:
         sys.path.remove(str(BENCHMARKS))
-
-
-def make_adapter() -> object:
-    from workload import Publication
-    from workload_adapter import WorkloadAdapter
-
-    def publication(number: int) -> Publication:
-        items = [
-            {
-                "path": f"lib/module_{number % 7}.py",
-                "line": 100 * number + offset,
-                "file_hash": f"{number % 7:064x}",
-                "text": f"value_{number}_{offset} = {offset}",
-            }
-            for offset in range(10)
-        ]
-        content = {"kind": "occurrences", "subject": f"value_{number}", "items": items}
-        return Publication(
-            number, {"content": content}, {}, {}, is_new_content=True, novel_atoms=()
-        )
-
-    return WorkloadAdapter(map(publication, range(1, LONG + 100)))
 
 
 def build(root: Path, adapter: object, count: int, io: CountingIO) -> object:
