@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 import click
@@ -43,6 +44,7 @@ def command(
     from vstore.objects.tree import walk
     from vstore.package.inputs import input_file
     from vstore.package.workspace import Workspace, check_name
+    from vstore_cli.errors import Refused
     from vstore_cli.terminal import safe
     from vstore_cli.words import count, short
 
@@ -52,6 +54,12 @@ def command(
         # Before a folder is made: a slip of the finger leaves nothing behind.
         if not os.path.lexists(one):
             raise NotFoundError(f"no such file or folder: {one}", kind="no_file")
+    if folder.exists() and not folder.is_dir():
+        raise Refused(
+            f"{folder} is there already, and no folder",
+            kind="exists",
+            hint="choose another place with --path",
+        )
     folder.absolute().parent.mkdir(parents=True, exist_ok=True)
     workspace = session.closing.enter_context(
         Workspace.of_package(folder, actor=session.actor, clock=session.clock)
@@ -79,5 +87,5 @@ def command(
     terminal.print(f"head {terminal.paint(short(package.generation_id), 'id')}, {package.state}")
     terminal.print()
     terminal.print("Next:")
-    terminal.print(f"  cd {safe(os.fspath(folder))}")
+    terminal.print(f"  cd {safe(shlex.quote(os.fspath(folder)))}")
     terminal.print("  vstore source add NAME PATH")

@@ -60,7 +60,7 @@ def _figures(one: Happening) -> list[str]:
     if one.cost is not None:
         figures.append(f"cost {one.cost}")
     if one.novelty is not None:
-        figures.append(f"novelty {one.novelty}")
+        figures.append(f"novelty {one.novelty}%")
     if one.reward is not None:
         figures.append(f"reward {one.reward}")
     if one.refund is not None:

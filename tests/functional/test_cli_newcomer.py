@@ -135,6 +135,15 @@ def test_a_package_is_no_input_of_itself(vstore: CommandLine, own: str) -> None:
     inside.ok("source", "add", "x", "notes")
 
 
+def test_where_a_package_can_be_made(vstore: CommandLine) -> None:
+    (vstore.folder / "file").write_text("mine")
+    vstore.refused("exists", "init", "file")
+    vstore.refused("exists", "init", "c", "--path", "file")
+    assert (vstore.folder / "file").read_text() == "mine"
+    out = vstore.ok("init", "c", "--path", "with a blank").out
+    assert "\n  cd 'with a blank'\n" in out
+
+
 def test_the_name_of_the_raw_input_is_taken(prepared: CommandLine) -> None:
     for kind, path in (("source", "../tree"), ("database", "../bug.sqlite3")):
         outcome = prepared.refused("snapshot_exists", kind, "add", "inputs", path)

@@ -21,7 +21,7 @@ def test_log_in_paragraphs(investigated: CommandLine) -> None:
     assert out[1].startswith("  2026-01-01 01:00:")
     assert out[1].endswith(" UTC  tester")
     assert out[2] == "  H2  recorded E000003 for query-0003"
-    assert out[6] == ('  H2  E000003 source.search app "answer" (same as E000001)  novelty 0')
+    assert out[6] == ('  H2  E000003 source.search app "answer" (same as E000001)  novelty 0%')
     assert out[10] == "  H2  reserved query-0003 for source.search  cost 10"
 
 
