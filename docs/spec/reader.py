@@ -12,6 +12,7 @@ incremental bundle together with what it continues.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -28,6 +29,7 @@ from reader_evidence import Evidence  # noqa: E402
 from reader_handoff import Calls, Tests  # noqa: E402
 from reader_history import (  # noqa: E402
     KNOWN,
+    RESERVED,
     Lifecycle,
     MerkleTree,
     Trees,
@@ -96,6 +98,8 @@ class Package:
         self._large: set[str] = set()
         #: Object ids that were referred to and aren't there.
         self._absent: set[str] = set()
+        #: What documents of unknown schemas seem to refer to.
+        self._guessed: dict[str, list[str]] = {}
         self._over = False
         self._history = MerkleTree()
         self._heads: list[str] = []
@@ -279,9 +283,11 @@ class Package:
             found.value, found.references = self._schemas.read(found.content or b"")
         except Unreadable as error:
             found.bad = True
-            self.report(
-                "objects", "unsupported" if error.unsupported else "error", f"{oid}: {error}"
-            )
+            severity = "unsupported" if error.unsupported else "error"
+            self.report("objects", severity, f"{oid}: {error}")
+            if error.unsupported:
+                ids = re.findall(rb'"(b3:[0-9a-f]{64})"', found.content or b"")
+                self._guessed[oid] = [one.decode() for one in ids]
 
     # ---- objects
 
@@ -295,6 +301,17 @@ class Package:
             elif not found.reached:
                 found.reached = True
                 stack += found.references
+
+    def _follow_guesses(self) -> None:
+        """Reach what reached documents of unknown schemas seem to refer to, where it is there."""
+        again = True
+        while again:
+            again = False
+            for oid in [one for one in self._guessed if self.objects[one].reached]:
+                again = True
+                for guess in self._guessed.pop(oid):
+                    if guess in self.objects:
+                        self._reach(guess)
 
     def _lookup(self, oid: str, schema: str) -> Document | None:
         """The document of this type that another one refers to."""
@@ -346,13 +363,14 @@ class Package:
             check_generation(self._lifecycle, number, parent_id, parent, child, self.report)
         else:
             self.report("verifier", "unsupported", f"generation {number}: an unknown event")
-        if child["parent"] != (None if frame.before == ZEROS else oid_of(frame.before)):
+        before = None if frame.before == ZEROS else oid_of(frame.before)
+        if child["parent"] != before and child["parent"] == parent_id:
             self.report("history", "error", f"generation {number}: its frame continues another")
         if child["history"]["root"] != self._history.root():
             self.report("history", "error", f"generation {number}: wrong root of the history")
         for name, artifact in child["artifacts"].items():
             known = parent is not None and parent["artifacts"].get(name) == artifact
-            if name not in KNOWN and not known:
+            if name not in KNOWN | RESERVED and not known:
                 self.report("history", "unsupported", f"generation {number}: artifact {name}")
         self._history.append(self._encoded(oid))
         self._heads.append(oid)
@@ -423,6 +441,7 @@ class Package:
     def _finish(self, refs: dict[str, bytes] | None) -> None:
         self._evidence.finish()
         if not self._over:
+            self._follow_guesses()
             for oid in self._absent:
                 self.report("objects", "error", f"{oid}: referred to and not there")
             chains = (self._evidence, self._ledger, self._tests, self._calls)

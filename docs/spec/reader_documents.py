@@ -26,7 +26,7 @@ _NUMBERS: Final = {
 }
 _STRINGS: Final = {
     "object id": r"b3:[0-9a-f]{64}",
-    "digest": r"[0-9a-f]{64}",
+    "digest": r"[\s\S]{64}",
     "name": r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}",
     "map key": r"[a-z][a-z0-9_.]{0,63}",
     "record id": r"E([0-9]{6}|[1-9][0-9]{6,14})",
@@ -96,6 +96,22 @@ def parse_loosely(data: bytes) -> Any:
     return value
 
 
+def _schema_of(data: bytes) -> str:
+    """The name of a document's schema, whatever else is wrong with its form."""
+
+    def refuse(text: str) -> Any:
+        raise ValueError(f"no JSON: {text}")
+
+    try:
+        value = json.loads(data.decode("utf-8"), parse_constant=refuse)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable("not JSON") from error
+    schema = value.get("schema") if isinstance(value, dict) else None
+    if not isinstance(schema, str) or not _SCHEMA.fullmatch(schema):
+        raise Unreadable("no document: it has no schema")
+    return schema
+
+
 def _check_depth(value: Any, left: int) -> None:
     if isinstance(value, dict | list):
         if left == 0:
@@ -135,16 +151,13 @@ class Schemas:
         """
         if len(data) > MAX_DOCUMENT:
             raise Unreadable("larger than any document", unsupported=True)
-        value = parse_loosely(data)
-        schema = value.get("schema") if isinstance(value, dict) else None
-        if not isinstance(schema, str) or not _SCHEMA.fullmatch(schema):
-            raise Unreadable("no document: it has no schema")
+        schema = _schema_of(data)
         if schema not in self.tables:
             raise Unreadable(f"the schema {schema} is not known", unsupported=True)
         references: list[str] = []
+        value = parse(data)
         if not self.checker(schema)(value, references):
             raise Unreadable(f"no valid {schema}")
-        parse(data)
         return value, references
 
     def checker(self, kind: str) -> Checker:

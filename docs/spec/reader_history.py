@@ -168,7 +168,13 @@ def check_generation(
     _check_members(table, parent, child, kinds, wrong)
     if RESERVED & child["artifacts"].keys():
         wrong("an artifact with a reserved name")
-    if child["declared"] != declared_roots(parent, child):
+    declared, expected = child["declared"], declared_roots(parent, child)
+    if any(
+        declared.get(role) != expected.get(role)
+        for role in declared.keys() | expected.keys()
+        # What is declared under a reserved name follows from the name.
+        if role not in RESERVED & child["artifacts"].keys()
+    ):
         wrong("declares other roots than it adds")
     for position, kind in enumerate(kinds):
         if kind in kinds[:position] and kind not in _REPEATABLE:
@@ -237,7 +243,7 @@ def _check_members(
             reopened = child["analysis_revision"] > before["analysis_revision"]
             if not (reopened and name == "hypotheses"):
                 wrong(f"artifact {name} disappeared")
-        elif f"artifacts.{name}" not in allowed:
+        elif f"artifacts.{name}" not in allowed and name in KNOWN:
             wrong(f"artifact {name} changed")
 
 

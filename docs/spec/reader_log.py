@@ -223,6 +223,35 @@ def frame_objects(frame: Frame) -> Iterator[Stored]:
     return iter(found)
 
 
+def _frame_before(data: bytes, end: int, salt: bytes) -> Frame | None:
+    """The frame that ends there, its header valid; its body isn't looked at."""
+    if end < SEGMENT_HEADER + _TRAILER.size:
+        return None
+    _, length, magic = _TRAILER.unpack_from(data, end - _TRAILER.size)
+    start = end - length
+    if magic != b"VSFe" or start < SEGMENT_HEADER:
+        return None
+    fields = _FRAME.unpack_from(data, start) if length >= _FRAME.size else None
+    if fields is None or frame_at(data, start, end, salt)[1] != length:
+        return None
+    return Frame(0, end, fields[5], fields[6], fields[7], length, 0, (0, 0), b"", b"", 0)
+
+
+def _ends_with_frame(data: bytes, header: Header) -> bool:
+    """Whether a segment ends with a valid frame that follows what is right before it."""
+    last = _frame_before(data, len(data), header.salt)
+    if last is None or frame_at(data, last.end - last.length, last.end, header.salt)[0] is None:
+        return False
+    start = last.end - last.length
+    if start == SEGMENT_HEADER:
+        return (last.sequence, last.before) == (header.first, header.head)
+    before = _frame_before(data, start, header.salt)
+    if before is None:
+        return False
+    head = before.before if before.generation == ZEROS else before.generation
+    return (last.sequence, last.before) == (before.sequence + 1, head)
+
+
 class Log:
     """The segments of a package.
 
@@ -284,7 +313,9 @@ class Log:
             end = len(data) if following is None else min(following.previous, len(data))
             position, sequence, head = yield from self._walk(number, data, header, end)
             if following is None:
-                if position < len(data):
+                if position < len(data) and _ends_with_frame(data, header):
+                    self.damage(f"segment {number}: bytes {position} on are damaged")
+                elif position < len(data):
                     self._report("container", "torn", f"segment {number}: torn bytes at the end")
             else:
                 if position < following.previous:

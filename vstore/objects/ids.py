@@ -15,7 +15,7 @@ from blake3 import blake3
 
 from vstore.errors import InvalidError
 
-__all__ = ["PREFIX", "Digest", "ObjectId", "digest_of", "object_id"]
+__all__ = ["PREFIX", "Digest", "ObjectId", "StatedDigest", "digest_of", "object_id"]
 
 PREFIX: Final = "b3:"
 _HEX64: Final = re.compile(r"[0-9a-f]{64}")
@@ -28,6 +28,16 @@ Digest = Annotated[
         min_length=64,
         max_length=64,
         extra_json_schema={"pattern": "^[0-9a-f]{64}$"},
+    ),
+]
+
+# A digest that nobody computes again: its form is all that can be checked.
+StatedDigest = Annotated[
+    str,
+    msgspec.Meta(
+        min_length=64,
+        max_length=64,
+        pattern=r"^[0-9a-f]{64}\Z",
     ),
 ]
 

@@ -281,7 +281,8 @@ class LogReader:
                 end,
                 sequence,
                 head,
-                last=number == self.tail.segment,
+                # The tail was found before: up to it, what is no frame is damage.
+                last=False,
             ):
                 if isinstance(found, FrameSummary):
                     sequence, head = found.sequence, found.raw_head

@@ -21,7 +21,7 @@ from vstore.objects.document import (
     Positive,
     document,
 )
-from vstore.objects.ids import Digest, ObjectId
+from vstore.objects.ids import Digest, ObjectId, StatedDigest
 
 __all__ = [
     "BLOCK_REASONS",
@@ -136,7 +136,7 @@ class Origin(Part, frozen=True, kw_only=True):
     #: A commit, a version, a file name, a dump time: what the operator said.
     label: Annotated[str, msgspec.Meta(max_length=1000), Asserted]
     #: Digest of the archive or file that was read, where there was one.
-    digest: Annotated[Digest | None, Asserted]
+    digest: Annotated[StatedDigest | None, Asserted]
 
 
 class Coverage(Part, frozen=True, kw_only=True):

@@ -297,3 +297,17 @@ def test_a_file_beside_the_refs_that_is_none(package: Path, name: str) -> None:
     (package / "refs" / name).write_bytes(b"what somebody left here\n")
     report = verify_package(package)
     assert (report.exit_code, faults(report)) == (0, ["VS-CON-003"])
+
+
+def test_a_header_that_claims_the_rest_of_the_log(package: Path) -> None:
+    """The frames behind it are still there, so what can't be read is damage, not a torn end."""
+    path = package / LOG / "00000001.vlog"
+    content = bytearray(path.read_bytes())
+    length, stored = (struct.unpack_from("<I", content, 160 + at)[0] for at in (8, 120))
+    struct.pack_into("<I", content, 160 + 120, stored + len(content))
+    header = bytes(content[160 : 160 + length - 32])
+    content[160 + length - 32 : 160 + length] = blake3(header).digest()
+    path.write_bytes(content)
+    report = verify_package(package)
+    assert report.exit_code == 1
+    assert faults(report) == ["VS-CON-005"]
