@@ -117,9 +117,24 @@ def test_hostile_texts(hostile: CommandLine) -> None:
                 assert outcome.out.strip() or words[0] == "verify"
     _harmless(hostile.ok("cat-object", f"app:name{EVIL}.py", tty=True).out, tty=True)
     _harmless(hostile.ok("cat-object", "hypotheses", tty=True).out, tty=True)
+    packed = f"../b{EVIL}.zip"
+    sent = [
+        ["bundle", "create", packed],
+        ["bundle", "create", packed],
+        ["-C", packed, "status"],
+        ["-C", packed, "advance"],
+        ["verify", packed],
+        ["clone", packed, f"../c{EVIL}"],
+        ["clone", packed, f"../c{EVIL}"],
+    ]
+    for words, code in zip(sent, (0, 1, 0, 1, 0, 0, 1), strict=True):
+        outcome = hostile(*words, tty=True)
+        assert outcome.code == code, outcome
+        _harmless(outcome.out, tty=True)
+        _harmless(outcome.err, tty=True)
     # The unclaimed file is a warning, no more.
     assert hostile.ok("verify").lines[-1].endswith("verified (1 warning)")
-    covered = {words[0] for words in asked + read}
+    covered = {words[0] for words in asked + read + sent}
     writing = {"init", "input", "source", "database", "advance", "demo", "repair"}
     writing |= {"block", "resume", "reopen", "admit", "worker", "doctor"}
     texts_of_none = {"hash-object", "rev-parse", "schema", "completion", "cat-object"}
