@@ -258,3 +258,23 @@ def test_a_hostile_path_never_acts_on_the_terminal(
 def test_the_command_knows_every_format() -> None:
     (option,) = [one for one in command.params if one.name == "form"]
     assert tuple(option.type.choices) == FORMATS  # type: ignore[attr-defined]
+
+
+def test_what_is_not_needed_is_not_imported(cases: CommandLine) -> None:
+    code = (
+        "import atexit, sys\n"
+        "before = set(sys.modules)\n"
+        "atexit.register(lambda: print(*(set(sys.modules) - before), file=sys.stderr))"
+    )
+    done = process("verify", "good", folder=cases.folder, code=code)
+    assert done.returncode == 0
+    loaded = set(done.stderr.split())
+    assert "vstore.verify.replay" in loaded
+    unwanted = {
+        "concurrent.futures",
+        "multiprocessing",
+        "filelock",
+        "zipfile",
+        *(f"vstore.verify.formats.{form}" for form in FORMATS if form != "text"),
+    }
+    assert not loaded & unwanted

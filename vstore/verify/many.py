@@ -78,11 +78,12 @@ def _one_by_one(
         if progress is not None:
             progress(path, 0, 0)
         try:
-            yield _verify(path, options, progress)
+            report = _verify(path, options, progress)
         except Exception as error:  # noqa: BLE001 - one package's fault must not hide others
             if on_fault is not None:
                 on_fault(error)
-            yield _failed(path, _reason(error), fault=True)
+            report = _failed(path, _reason(error), fault=True)
+        yield report
 
 
 def _verify(
