@@ -22,10 +22,12 @@ from vstore.evidence.ordering import (
 )
 from vstore.objects.text import text_to_bytes
 from vstore.tools.request import Arguments, operation_of
-from vstore.tools.values import check_value
+from vstore.tools.values import INLINE_BYTES, check_value
 
 __all__ = ["check_content"]
 
+#: A text of so many characters has at most as many bytes as any text in place may have.
+_SHORT: Final = INLINE_BYTES // 4
 _MEMBERS: Final = ("lines", "files", "rows", "tables", "observations")
 _TESTING: Final = "testing.request"
 _OPERATIONS: Final[dict[str, tuple[str, ...]]] = {
@@ -95,7 +97,9 @@ def _check_rows(content: EvidenceContent) -> None:
                 raise _abnormal("a row whose values don't match the columns")
             check_location(row.location)
             for value in row.values:
-                if value is not None and type(value) is not int:
+                if value is None or type(value) is int:
+                    continue
+                if type(value) is not str or len(value) > _SHORT:
                     check_value(value)
 
 

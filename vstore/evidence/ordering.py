@@ -183,7 +183,8 @@ def check_location(location: Location) -> None:
     Raises:
         InvalidError: One has another legal encoding.
     """
-    check_value(location.rowid)
+    if location.rowid is not None and type(location.rowid) is not int:
+        check_value(location.rowid)
     for column in location.key or ():
         text_to_bytes(column.name)
         check_value(column.value)

@@ -21,6 +21,9 @@ __all__ = ["Decoded", "DocumentDecoder"]
 
 _is_object_id: Final = re.compile(r"b3:[0-9a-f]{64}").fullmatch
 
+#: Ids that a decoder remembers.
+_KEEP: Final = 4096
+
 
 class Decoded(NamedTuple):
     """A document and the object ids that it names, in the order of its bytes."""
@@ -34,6 +37,7 @@ class DocumentDecoder:
 
     def __init__(self) -> None:
         self._found: list[ObjectId] = []
+        self._known: dict[str, ObjectId] = {}
         types = tuple(registered().values())
         self._decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(
             Union[types],  # noqa: UP007 - made at run time
@@ -41,11 +45,19 @@ class DocumentDecoder:
         )
 
     def _collect(self, kind: type, value: object) -> object:
-        if kind is ObjectId and type(value) is str and _is_object_id(value):
-            oid: ObjectId = str.__new__(ObjectId, value)
-            self._found.append(oid)
-            return oid
-        raise ValueError("not an object id")
+        if kind is not ObjectId or type(value) is not str:
+            raise ValueError("not an object id")
+        # Documents that follow one another name the same objects again and again.
+        oid = self._known.get(value)
+        if oid is None:
+            if not _is_object_id(value):
+                raise ValueError("not an object id")
+            oid = str.__new__(ObjectId, value)
+            if len(self._known) >= _KEEP:
+                self._known.clear()
+            self._known[value] = oid
+        self._found.append(oid)
+        return oid
 
     def read(self, data: bytes) -> Decoded | None:
         """Read a document without asking for its canonical form; None when it isn't valid."""

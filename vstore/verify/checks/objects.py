@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import Final, TypeVar
 
+from blake3 import blake3
+
 from vstore.errors import (
     IntegrityError,
     InvalidError,
@@ -73,14 +75,16 @@ class ObjectCheck:
             payload: The uncompressed objects.
         """
         add = self.table.add
-        for oid, kind, state, offset, length in frame.objects():
+        for raw, (oid, kind, state, offset, length) in zip(
+            frame.raw_ids(), frame.objects(), strict=False
+        ):
             is_document = kind == "document"
             flags = DOCUMENT if is_document else 0
             if state != "present":
                 self._note_withheld(oid, flags, number, length)
                 continue
             content = payload[offset : offset + length]
-            if object_id(content) != oid:
+            if blake3(content).digest() != raw:
                 self.found.add(
                     "VS-OBJ-001",
                     "the bytes under this id have another digest",
