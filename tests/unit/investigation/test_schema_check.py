@@ -324,3 +324,12 @@ def test_the_published_files_are_the_schemas() -> None:
     for name, schema in published_schemas().items():
         path = folder / (name.replace("_", "-") + ".schema.json")
         assert json.loads(path.read_text(encoding="utf-8")) == schema
+
+
+def test_problems_themselves_hold_no_unknown_name_and_no_value() -> None:
+    canary = "CANARY3c8d"
+    value = {canary: canary, "assessment": {canary: canary}, "update": canary,
+             "next": {"kind": canary, canary: canary}}  # fmt: skip
+    found = list(schema_problems(V14.schema, value))
+    assert len(found) > 4
+    assert canary not in repr(found)
