@@ -77,7 +77,7 @@ def command(
     4 a fault of vstore; of several packages the gravest, in the order 4, 1, 3, 0.
 
     \b
-    Examples:
+    Example:
       vstore verify case-592 --extends b3:4f2a...
       vstore verify case-592.vstore.zip
       vstore verify cases/* --jobs 2 --format junit --output report.xml
