@@ -15,6 +15,7 @@ from typing import Final
 
 from vstore.testing.bad import BAD_PACKAGES, UNMADE
 from vstore.testing.bad.change import BadPackage
+from vstore.testing.bad.make import write_all
 from vstore.verify import Report
 from vstore.verify.findings import Rule
 from vstore.verify.render import text_lines
@@ -53,12 +54,17 @@ these packages.
 """
 
 
-def render(good: Path = GOOD) -> str:
+def render(folder: Path | None = None) -> str:
     """The whole page, in Markdown.
 
     Args:
-        good: The good packages.
+        folder: Where :func:`vstore.testing.bad.make.write_all` wrote all packages; made anew
+            from the committed ones by default.
     """
+    if folder is None:
+        with tempfile.TemporaryDirectory() as scratch:
+            write_all(Path(scratch) / "all", GOOD)
+            return render(Path(scratch) / "all")
     made = {one.code: one for one in BAD_PACKAGES}
     reasons = {one.code: one.reason for one in UNMADE}
     parts = [_HEAD]
@@ -70,9 +76,9 @@ def render(good: Path = GOOD) -> str:
             parts.append(f"## {title} (VS-{area})\n\n{about}\n")
         parts.append(_section(rule))
         if code in made:
-            parts.append(_example(made[code], good))
+            parts.append(_example(made[code], folder))
         else:
-            parts.append(_fill(f"There is no example: {reasons.get(code, 'TODO')}."))
+            parts.append(_fill(f"There is no example: {reasons[code]}."))
     return "\n".join(parts)
 
 
@@ -95,11 +101,8 @@ def _fill(text: str) -> str:
     return textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False) + "\n"
 
 
-def _example(one: BadPackage, good: Path) -> str:
-    with tempfile.TemporaryDirectory() as folder:
-        target = Path(folder) / one.name
-        one.make(good, target)
-        report = one.verify(good, target)
+def _example(one: BadPackage, folder: Path) -> str:
+    report = one.verify(folder / "good", folder / one.kind / one.name)
     shown = "\n".join(_lines(report))
     return _fill(f"Example: {one.change}.") + f"\n```text\n{shown}\n```\n"
 
