@@ -216,6 +216,14 @@ def test_numbers_and_texts_past_their_bounds(prepared: CommandLine) -> None:
     assert prepared.ok("rev-parse", "HEAD").out == before
 
 
+def test_json_that_is_refused_says_what_is_accepted(prepared: CommandLine) -> None:
+    for text in ("", "[1.5]", '{"a":1,"a":2}', "\ufeff[]", "NaN"):
+        (prepared.folder.parent / "some.json").write_text(text)
+        for words in (["budget", "init", "--policy"], ["hypotheses", "set"]):
+            outcome = prepared.refused("invalid_json", *words, "../some.json")
+            assert "no number but integers" in outcome.err
+
+
 def test_changed_raw_input_in_the_log(vstore: CommandLine, tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name).write_text("old")

@@ -133,7 +133,11 @@ def _decode_loose(data: bytes) -> Any:
             parse_int=_integer,
         )
     except (ValueError, RecursionError) as error:
-        raise InvalidError("not JSON of the accepted subset", kind="invalid_json") from error
+        raise InvalidError(
+            "not JSON of the accepted subset",
+            kind="invalid_json",
+            hint="UTF-8 without a byte order mark, no number but integers, no member twice",
+        ) from error
     _check_value(value, MAX_DEPTH)
     return value
 
