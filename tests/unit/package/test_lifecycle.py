@@ -23,6 +23,12 @@ BUDGET = [
     "budget.fail",
 ]
 EVIDENCE = ["evidence.tool_results", "evidence.feedback"]
+CALLS = [
+    "investigation.open",
+    "investigation.reply",
+    "investigation.rejected",
+    "investigation.import",
+]
 PINNING = ["source.add", "database.add"]
 # The whole table once more, by hand: state (and reason) to the events that are legal there.
 LEGAL: dict[tuple[str, str | None], set[str]] = {
@@ -34,7 +40,7 @@ LEGAL: dict[tuple[str, str | None], set[str]] = {
     },
     ("INVESTIGATING_HYPOTHESES", None): {
         "advance", *PINNING, "block", "reopen.new_input", "hypotheses", *BUDGET, *EVIDENCE,
-        "test.submit",
+        *CALLS, "test.submit",
     },
     ("DIAGNOSED", None): {
         "advance", *PINNING, "reopen.review", "reopen.patch_rejected", "reopen.new_input",
