@@ -46,6 +46,7 @@ class BundleLog(FolderLog):
         Raises:
             LimitExceeded: The objects are out of proportion to the bundle's size.
         """
+        self._check_claims()
         if self._base is not None:
             yield from self._base_frames(self._base)
         last = 0, 0, 0
@@ -73,8 +74,16 @@ class BundleLog(FolderLog):
             if one.raw_generation == self._since:
                 return
 
-    def _spend(self, frame: FrameSummary) -> None:
+    def _check_claims(self) -> None:
         """Refuse, before anything is decompressed, what would take too long."""
+        allowed = self._raw_left
+        # Behind damage the claims of frames count as they come.
+        with contextlib.suppress(IntegrityError):
+            for frame in self._reader.backwards():
+                self._spend(frame)
+        self._raw_left = allowed
+
+    def _spend(self, frame: FrameSummary) -> None:
         self._raw_left -= frame.raw_length
         # A malformed table is found where the objects are taken from it.
         with contextlib.suppress(IntegrityError):
