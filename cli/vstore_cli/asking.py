@@ -35,6 +35,8 @@ class Answer:
     result: ToolResult
     #: The record; None for an error result.
     observation: Observation | None
+    #: Whether the action still waits to be settled.
+    is_open: bool
 
 
 def choose_snapshot(package: PinnedPackage, kind: str) -> str:
@@ -121,7 +123,8 @@ def ask(services: Services, hypothesis: str, action: str | None, arguments: Argu
     if record is not None:
         services.budget.record_evidence(case_id, package_id, hypothesis, action, record)
         seen = observation(services.package().objects, record)
-    policy = services.budget.snapshot(case_id, package_id).policy
+    budget = services.budget.snapshot(case_id, package_id)
+    policy = budget.policy
     return Answer(
         hypothesis=hypothesis,
         action=action,
@@ -129,4 +132,5 @@ def ask(services: Services, hypothesis: str, action: str | None, arguments: Argu
         arguments=arguments,
         result=reply.results[0],
         observation=seen,
+        is_open=any(one.action_id == action for one in budget.open_actions),
     )

@@ -69,6 +69,8 @@ def answer_lines(
         f"{terminal.paint(record.id, 'good', 'bold')}  {record.hypothesis_id}  {answer.action}  "
         f"novelty {record.novelty_score}%{new}{same}{cost}"
     )
+    if not answer.is_open:
+        return lines
     lines.append(
         terminal.paint(
             f'next: vstore settle {shlex.quote(answer.action)} --score 0..100 --reason "..."',

@@ -92,6 +92,17 @@ def test_how_to_see_more(prepared: CommandLine) -> None:
     assert more == "3 of 1,200 lines, cut by limit 3; --offset 7 shows more"
 
 
+def test_a_repeat_of_what_is_settled_asks_for_no_settlement(investigated: CommandLine) -> None:
+    asked = ["query", "source.search", "-H", "H1", "answer", "--action", "query-0001"]
+    out = investigated.ok(*asked).out
+    assert "E000001  H1  query-0001" in out
+    assert "vstore settle" not in out
+    other = ["query", "source.search", "-H", "H2", "answer", "--action", "query-0003"]
+    assert "next: vstore settle query-0003" in investigated.ok(*other).out
+    investigated.ok("advance")
+    assert "vstore settle" not in investigated.ok(*asked).out
+
+
 def test_links_are_no_files_without_text(prepared: CommandLine) -> None:
     (prepared.folder.parent / "tree" / "link").symlink_to("main.py")
     prepared.ok("source", "add", "linked", "../tree")
