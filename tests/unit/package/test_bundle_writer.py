@@ -319,6 +319,24 @@ def bundle_frames(root: Path) -> Iterator[FrameSummary]:
     log.close()
 
 
+def test_large_objects_of_the_base_and_of_the_bundle(case: Repository, tmp_path: Path) -> None:
+    contents = [os.urandom(1 << 20) + bytes([one]) for one in range(2)]
+    first = _add(case, "one", contents[0])
+    since = case.pinned().generation_id
+    second = _add(case, "two", contents[1])
+    create_bundle(case.root, tmp_path / "b.zip", since=since)
+    names = [name for name, _ in members_of(tmp_path / "b.zip") if "large" in name]
+    assert names == [large_name(second)]
+    create_bundle(case.root, tmp_path / "full.zip")
+    for base in (case.root, tmp_path / "full.zip"):
+        assert verify_package(tmp_path / "b.zip", base=base).codes() == set()
+    path = case.root / large_name(first)
+    path.write_bytes(path.read_bytes()[:-1])
+    assert verify_package(tmp_path / "b.zip", base=case.root).codes() == {"VS-CON-012"}
+    path.unlink()
+    assert verify_package(tmp_path / "b.zip", base=case.root).codes() == {"VS-CON-011"}
+
+
 def test_a_base_that_lacks_it_or_cant_be_read(case: Repository, tmp_path: Path) -> None:
     early = shutil.copytree(case.root, tmp_path / "early")
     _add(case, "one", b"one")
