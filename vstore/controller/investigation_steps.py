@@ -318,12 +318,12 @@ class InvestigationSteps:
         verdict = judge(
             contract, raw, subject_of(call.request), past_of(package.objects, call.request)
         )
-        again: InvestigationStep | InvestigationAttempt = (
+        derived: InvestigationStep | InvestigationAttempt = (
             attempt_of(call, raw, verdict)
             if isinstance(verdict, Refusal)
             else step_of(call, raw, verdict)
         )
-        if again != stored:
+        if derived != stored:
             raise IntegrityError(
                 f"what is stored for call {call_id} doesn't follow from its reply",
                 kind="reply_not_reproduced",
