@@ -16,6 +16,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -67,6 +68,12 @@ _IN_BUNDLES: Final = {
 Document = dict[str, Any]
 
 
+@cache
+def schemas() -> Schemas:
+    """The tables of the page, read once."""
+    return Schemas(HERE / "documents.md")
+
+
 class Object:
     """An object that was met. ``content`` is None where its bytes can't be had."""
 
@@ -92,7 +99,7 @@ class Package:
     def __init__(self, files: Any) -> None:
         self._files = files
         self.findings: list[tuple[str, str, str]] = []
-        self._schemas = Schemas(HERE / "documents.md")
+        self._schemas = schemas()
         self._lifecycle = Lifecycle(HERE / "history.md")
         self.objects: dict[str, Object] = {}
         self._large: set[str] = set()

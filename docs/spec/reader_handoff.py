@@ -107,12 +107,17 @@ class Calls:
         self.ended = False
         self._head: str | None = None
         self._sequence = 0
-        #: The open and the ended calls of the case.
+        #: Of the revision: open and ended calls, and the last one on each hypothesis.
+        self._revision = 1
         self._open: dict[str, Document] = {}
         self._ended: set[str] = set()
+        self._last: dict[str, str] = {}
 
     def step(self, child: Document, kinds: list[str]) -> None:
         """Take in the entries that a generation adds."""
+        if child["analysis_revision"] != self._revision:
+            self._revision, self._open = child["analysis_revision"], {}
+            self._ended, self._last = set(), {}
         head = child["artifacts"].get("investigation_log")
         if self.ended or head == self._head:
             return
@@ -159,12 +164,13 @@ class Calls:
             if request is None or call in self._open or call in self._ended:
                 return False
             self._open[call] = request
+            self._last[event["hypothesis_id"]] = call
             return True
         waiting = self._open.pop(call, None)
         self._ended.add(call)
         schema = "step" if event["kind"] == "answered" else "attempt"
         found = self._lookup(event.get(schema, ""), f"investigation-{schema}-v1")
-        if waiting is None or found is None:
+        if waiting is None or self._last[waiting["hypothesis_id"]] != call or found is None:
             return False
         if found["rules"] != "investigation/1":
             self._report("verifier", "unsupported", "unknown rules of the investigation")
