@@ -1,14 +1,23 @@
-"""Two processes on one package: one wins, the other learns so, nothing is lost."""
+"""Processes on one package: who wins, who learns that he didn't, and that nothing is lost."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
-from vstore.testing.investigation import CASE, PACKAGE, Investigation
+import msgspec
+
+from vstore.testing.investigation import CASE, PACKAGE, POLICY, Investigation
 from vstore.verify import verify_package
 
+ROOMY = msgspec.structs.replace(
+    POLICY,
+    initial_credits=2_000,
+    case_credit_cap=4_000,
+    low_information=msgspec.structs.replace(POLICY.low_information, streak=1_000),
+)
 _PUBLISH = """
 import sys
 from pathlib import Path
@@ -47,6 +56,42 @@ for number in range(20):
 """
 
 
+_MIX = """
+import sys
+from pathlib import Path
+from vstore.controller import CaseLifecycle
+from vstore.errors import StaleGeneration, StateError
+from vstore.testing.investigation import CASE, PACKAGE, Investigation
+from vstore.tools.request import SourceRead
+root, scratch, name = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+one = Investigation(root, scratch)
+life = CaseLifecycle(one.workspace)
+print("ready", flush=True)
+sys.stdin.readline()
+done = 0
+while done < 3:
+    action = f"{name}-{done}"
+    try:
+        # A repeat of what is done already costs nothing.
+        one.budget.reserve(CASE, PACKAGE, "H1", action, operation="source.read")
+        package = one.budget.snapshot(CASE, PACKAGE).package
+        arguments = SourceRead(source="code", path="app/orders.py", start=1 + done % 3)
+        request = one.router.request(package, [("H1", action, arguments)])
+        reply = one.router.query(package, request)
+        saved = one.evidence.store_tool_results(CASE, PACKAGE, action, request, reply)
+        one.settle(saved, 0, "H1", action, 0)
+        done += 1
+        print(saved.record_ids[0], flush=True)
+        if done == 2:
+            life.block(CASE, PACKAGE, "OPERATOR_HOLD", note=name)
+            life.resume(CASE, PACKAGE)
+    except StaleGeneration:
+        continue  # asking again is enough
+    except StateError:
+        continue  # somebody else blocked the case, and will resume it
+"""
+
+
 def _race(script: str, root: Path, scratch: Path, count: int) -> list[list[str]]:
     """Start processes, let them go at the same moment, and collect what each printed."""
     children = [
@@ -68,7 +113,7 @@ def _race(script: str, root: Path, scratch: Path, count: int) -> list[list[str]]
             child.stdin.flush()
         printed = []
         for child in children:
-            out, _ = child.communicate(timeout=60)
+            out, _ = child.communicate(timeout=240)
             assert child.returncode == 0
             printed.append(out.splitlines())
         return printed
@@ -94,13 +139,44 @@ def test_two_publications_of_one_generation(tmp_path: Path) -> None:
 def test_last_credits_are_spent_once(tmp_path: Path) -> None:
     one = Investigation(tmp_path / "package", tmp_path)
     one.begin()
-    printed = _race(_RESERVE, one.root, tmp_path, 3)
+    printed = _race(_RESERVE, one.root, tmp_path, 8)
     answers = [line for lines in printed for line in lines]
-    # 200 credits, 10 each, 60 attempts.
+    # 200 credits, 10 each, 160 attempts.
     assert answers.count("reserved") == 20
-    assert answers.count("insufficient_credits") == 40
+    assert answers.count("insufficient_credits") == 140
     account = one.budget.snapshot(CASE, PACKAGE).account("H1")
     assert (account.balance, account.reserved) == (0, 200)
+    one.close()
+    report = verify_package(one.root)
+    assert report.exit_code == 0, report.findings
+
+
+def test_eight_processes_publish_and_no_publication_is_lost(tmp_path: Path) -> None:
+    one = Investigation(tmp_path / "package", tmp_path)
+    one.begin(policy=ROOMY)
+    before = one.workspace.case(CASE).package.number
+    printed = _race(_MIX, one.root, tmp_path, 8)
+    ids = [line for lines in printed for line in lines]
+    # Every record that somebody was told of is there, once, and none beside.
+    assert sorted(ids) == [f"E{number:06}" for number in range(1, 25)]
+    records = one.evidence.snapshot(CASE, PACKAGE).records
+    assert [record.id for record in records] == sorted(ids)
+    budget = one.budget.snapshot(CASE, PACKAGE)
+    account = budget.account("H1")
+    assert (account.debited, account.reserved, account.rewarded) == (24 * 20, 0, 0)
+    assert account.balance == account.granted - 24 * 20
+    assert budget.open_actions == ()
+    package = one.workspace.case(CASE).package
+    kinds = Counter(
+        generation.events[0].kind
+        for _, generation in one.workspace.repository(CASE).reader.history()
+    )
+    assert kinds["evidence.tool_results"] == kinds["budget.settle"] == 24
+    assert kinds["budget.reserve"] == kinds["budget.record_evidence"] == 24
+    # Each process held the case once, unless somebody else did just then.
+    assert kinds["block"] == kinds["resume"] <= 8
+    assert package.number == before + 4 * 24 + 2 * kinds["block"]
+    assert package.state == "INVESTIGATING_HYPOTHESES"
     one.close()
     report = verify_package(one.root)
     assert report.exit_code == 0, report.findings

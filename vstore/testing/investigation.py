@@ -79,8 +79,12 @@ class Investigation:
         self.budget = BudgetManager(self.workspace)
         self.evidence = EvidenceStore(self.workspace, router=self.router)
 
-    def begin(self) -> None:
-        """Take in a report, pin source and database, state hypotheses, open the budget."""
+    def begin(self, policy: BudgetPolicy = POLICY) -> None:
+        """Take in a report, pin source and database, state hypotheses, open the budget.
+
+        Args:
+            policy: Of the budget.
+        """
         report = self.scratch / "report.txt"
         report.write_bytes(b"total([]) fails\n")
         self.workspace.init(CASE, PACKAGE, [InputFile(report, b"report.txt")])
@@ -95,7 +99,7 @@ class Investigation:
                 {"id": "H2", "statement": "the database lacks orders"},
             ]
         )
-        self.budget.initialise(CASE, PACKAGE, POLICY)
+        self.budget.initialise(CASE, PACKAGE, policy)
         case.advance()
 
     def _source(self, sink: ObjectSink) -> SnapshotDescriptor:
