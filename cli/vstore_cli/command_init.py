@@ -60,6 +60,14 @@ def command(
             kind="exists",
             hint="choose another place with --path",
         )
+    outer = _package_around(folder.absolute().parent)
+    if outer is not None:
+        # Each of its files would be unclaimed raw input of that package.
+        raise Refused(
+            f"{folder} would lie inside the package {outer}",
+            kind="inside_a_package",
+            hint="go out of it, or choose another place with --path",
+        )
     folder.absolute().parent.mkdir(parents=True, exist_ok=True)
     workspace = session.closing.enter_context(
         Workspace.of_package(folder, actor=session.actor, clock=session.clock)
@@ -89,3 +97,13 @@ def command(
     terminal.print("Next:")
     terminal.print(f"  cd {safe(shlex.quote(os.fspath(folder)))}")
     terminal.print("  vstore source add NAME PATH")
+
+
+def _package_around(folder: Path) -> Path | None:
+    from vstore.errors import NotFoundError
+    from vstore.package.reader import discover
+
+    try:
+        return discover(folder)
+    except NotFoundError:
+        return None

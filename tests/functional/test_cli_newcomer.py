@@ -155,6 +155,21 @@ def test_where_a_package_can_be_made(vstore: CommandLine) -> None:
     assert "\n  cd 'with a blank'\n" in out
 
 
+def test_no_package_inside_a_package(vstore: CommandLine) -> None:
+    vstore.ok("init", "c")
+    inside = vstore.at(vstore.folder / "c")
+    for words in (
+        ["init", "d"],
+        ["init", "d", "--path", "notes/d"],
+        ["init", "d", "--path", "refs"],
+    ):
+        outcome = inside.refused("inside_a_package", *words)
+        assert str(inside.folder) in outcome.err
+    inside.ok("init", "d", "--path", "../d")
+    inside.refused("package_exists", "init", "c", "--path", ".")
+    assert inside.ok("verify").lines[-1].endswith(": verified")
+
+
 def test_the_name_of_the_raw_input_is_taken(prepared: CommandLine) -> None:
     for kind, path in (("source", "../tree"), ("database", "../bug.sqlite3")):
         outcome = prepared.refused("snapshot_exists", kind, "add", "inputs", path)
