@@ -26,6 +26,7 @@ _NUMBERS: Final = {
 }
 _STRINGS: Final = {
     "object id": r"b3:[0-9a-f]{64}",
+    "content id": r"b3:[0-9a-f]{64}",
     "digest": r"[\s\S]{64}",
     "name": r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}",
     "map key": r"[a-z][a-z0-9_.]{0,63}",
@@ -269,7 +270,7 @@ def _scalar(kind: str) -> Checker:
         low, high = _bounds(bounds, MAX_DOCUMENT)
         return lambda value, _: type(value) is str and low <= len(value) <= high
     pattern = re.compile(kind[1:-1] if kind[0] == "/" else _STRINGS[kind], re.ASCII)
-    if kind == "object id":
+    if kind in ("object id", "content id"):
 
         def check_object_id(value: Any, found: list[str]) -> bool:
             if type(value) is not str or not pattern.fullmatch(value):

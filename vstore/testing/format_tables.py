@@ -89,7 +89,10 @@ def _notation(kind: inspect.Type, parts: list[inspect.Type]) -> tuple[str, str]:
     """A type in the page's notation, and its origin mark."""
     if isinstance(kind, inspect.Metadata):
         text, below = _notation(kind.type, parts)
-        return text, (kind.extra_json_schema or {}).get("x-origin", below)
+        marks = kind.extra_json_schema or {}
+        if "x-content" in marks:
+            text = text.replace("object id", "content id")
+        return text, marks.get("x-origin", below)
     if isinstance(kind, inspect.ListType):
         text, origin = _notation(kind.item_type, parts)
         low, high = kind.min_length or 0, kind.max_length
