@@ -6,7 +6,9 @@ It runs in an interpreter that has blake3 and zstandard and can't import vstore.
 from __future__ import annotations
 
 import random
+import re
 import shutil
+import struct
 import subprocess
 import sys
 import zipfile
@@ -17,6 +19,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+import zstandard
+from blake3 import blake3
 
 from vstore.controller.bundles import create_bundle
 from vstore.package.case import Case
@@ -344,7 +348,7 @@ def damages(package: Path, rng: random.Random, times: int) -> Iterator[tuple[str
         yield f"VSTORE {text[:60]}", write("VSTORE", text.encode())
 
 
-@pytest.mark.parametrize(("name", "times"), [("two segments", 12), ("large", 3)])
+@pytest.mark.parametrize(("name", "times"), [("two segments", 6), ("large", 3)])
 def test_damaged_packages(
     reader: Reader, good: dict[str, Path], tmp_path: Path, name: str, times: int
 ) -> None:
@@ -407,7 +411,7 @@ def test_damaged_bundles(reader: Reader, bundles: dict[str, Path], tmp_path: Pat
         "behind": content + b"x",
         "twice": content + content,
     }
-    for _ in range(60):
+    for _ in range(40):
         at, bit = rng.randrange(len(content)), 1 << rng.randrange(8)
         copies[f"flip {at} {bit}"] = content[:at] + bytes([content[at] ^ bit]) + content[at + 1 :]
     for _ in range(15):
@@ -468,6 +472,168 @@ def unpacked(bundle: Path, folder: Path) -> list[Path]:
     PackageEditor(folder).save(folder.with_name("edited"))
     shutil.copytree(folder.with_name("edited") / "objects", folder / "objects", dirs_exist_ok=True)
     return paths
+
+
+# ---- hostile ones
+
+
+def frames_of(content: bytes) -> list[tuple[int, int, int]]:
+    """Offset, header length and length of each frame of a segment."""
+    found, at = [], 160
+    while at < len(content):
+        header, stored = (struct.unpack_from("<I", content, at + one)[0] for one in (8, 120))
+        found.append((at, header, header + stored + 40))
+        at += found[-1][2]
+    return found
+
+
+def reframe(content: bytes, which: int, change: Callable[[bytearray, bytes], bytes]) -> bytes:
+    """A segment with one frame changed and its digests right again.
+
+    Args:
+        content: The segment.
+        which: The frame, negative from the end.
+        change: Takes the header, to be changed in place, and the payload; gives the payload.
+    """
+    at, length, total = frames_of(content)[which]
+    header = bytearray(content[at : at + length - 32])
+    payload = change(header, content[at + length : at + total - 40])
+    body = bytes(header) + blake3(header).digest() + payload
+    frame = body + blake3(body).digest() + struct.pack("<I4s", len(body) + 40, b"VSFe")
+    return content[:at] + frame + content[at + total :]
+
+
+def add(offset: int, kind: str, number: int) -> Callable[[bytearray, bytes], bytes]:
+    """Add to a member of a frame's header."""
+
+    def change(header: bytearray, payload: bytes) -> bytes:
+        (value,) = struct.unpack_from(kind, header, offset)
+        bits = 8 * struct.calcsize(kind)
+        struct.pack_into(kind, header, offset, (value + number) % (1 << bits))
+        return payload
+
+    return change
+
+
+def recompress(**options: Any) -> Callable[[bytearray, bytes], bytes]:
+    """Compress the payload otherwise."""
+
+    def change(header: bytearray, payload: bytes) -> bytes:
+        content = zstandard.ZstdDecompressor().decompress(payload)
+        stored = zstandard.ZstdCompressor(**options).compress(content)
+        struct.pack_into("<I", header, 120, len(stored))
+        return stored
+
+    return change
+
+
+def alter_object(header: bytearray, payload: bytes) -> bytes:
+    content = bytearray(zstandard.ZstdDecompressor().decompress(payload))
+    content[1] ^= 1
+    stored = zstandard.ZstdCompressor().compress(content)
+    struct.pack_into("<I", header, 120, len(stored))
+    return stored
+
+
+def twice(header: bytearray, payload: bytes) -> bytes:
+    struct.pack_into("<I", header, 120, 2 * len(payload))
+    return payload + payload
+
+
+def test_hostile_frames(reader: Reader, good: dict[str, Path], tmp_path: Path) -> None:
+    members = ((8, "I"), (12, "I"), (16, "Q"), (32, "Q"), (40, "Q"), (48, "Q"), (80, "Q"))
+    members += ((112, "I"), (116, "I"), (120, "I"), (124, "I"))
+    # Of the first entry: its id, kind, state, offset and length.
+    members += ((128, "Q"), (160, "B"), (161, "B"), (162, "I"), (166, "I"))
+    changes: dict[str, Callable[[bytearray, bytes], bytes]] = {
+        f"{offset} + {number}": add(offset, f"<{kind}", number)
+        for offset, kind in members
+        for number in ((1, 70_000) if offset in (120, 124) else (1,))
+    }
+    changes |= {
+        "no size": recompress(write_content_size=False),
+        "a checksum": recompress(write_checksum=True),
+        "another level": recompress(level=19),
+        "another object": alter_object,
+        "twice": twice,
+        "no zstd": lambda _, payload: bytes(len(payload)),
+    }
+    content = (good["small"] / LOG).read_bytes()
+    logs = {
+        f"frame {which}: {what}": reframe(content, which, change)
+        for which in (3, -1)
+        for what, change in changes.items()
+    }
+    frames = [content[at : at + total] for at, _, total in frames_of(content)]
+    logs["a frame again"] = content[:160] + b"".join([*frames[:3], frames[2], *frames[3:]])
+    logs["a frame left out"] = content[:160] + b"".join([*frames[:3], *frames[4:]])
+    for offset, kind in ((0, "B"), (8, "I"), (12, "I"), (16, "Q"), (24, "B"), (40, "Q"), (48, "B"),
+                         (80, "Q"), (88, "Q"), (96, "B")):  # fmt: skip
+        header = bytearray(content[:128])
+        add(offset, f"<{kind}", 1)(header, b"")
+        logs[f"segment {offset}"] = bytes(header) + blake3(header).digest() + content[160:]
+    packages = {}
+    for number, (what, altered) in enumerate(logs.items()):
+        packages[what] = shutil.copytree(good["small"], tmp_path / str(number))
+        (packages[what] / LOG).write_bytes(altered)
+    verdicts = assert_same(reader, packages)
+    assert sum("error" in one.values() for one in verdicts) > len(verdicts) // 2
+
+
+def test_documents_in_other_forms(reader: Reader, good: dict[str, Path], tmp_path: Path) -> None:
+    forms: dict[str, Callable[[bytes], bytes]] = {
+        "space behind": lambda text: text + b" ",
+        "space inside": lambda text: text.replace(b":", b": ", 1),
+        "byte order mark": lambda text: b"\xef\xbb\xbf" + text,
+        "cut": lambda text: text[:-1],
+        "no UTF-8": lambda text: text.replace(b'":"', b'":"\xff', 1),
+        "surrogate": lambda text: text.replace(b'":"', b'":"\\ud800', 1),
+        "escape": lambda text: text.replace(b'":"b3', b'":"\\u00623', 1),
+        "fraction": lambda text: re.sub(rb":([0-9]+)([,}])", rb":\1.0\2", text, count=1),
+        "exponent": lambda text: re.sub(rb":([0-9]+)([,}])", rb":\1e0\2", text, count=1),
+        "leading zero": lambda text: re.sub(rb":([0-9]+)([,}])", rb":0\1\2", text, count=1),
+        "minus zero": lambda text: re.sub(rb":[0-9]+([,}])", rb":-0\1", text, count=1),
+        "past 2^53": lambda text: re.sub(rb":[0-9]+([,}])", rb":9007199254740992\1", text, count=1),
+        "true for one": lambda text: re.sub(rb":[0-9]+([,}])", rb":true\1", text, count=1),
+        "another member first": lambda text: b'{"zz":1,' + text[1:],
+        "member twice": lambda text: text[:-1] + b',"schema":"x-v1"}',
+        "digest of other digits": lambda text: re.sub(
+            rb'"[0-9a-f]{64}"', b'"' + b"z" * 64 + b'"', text, count=1
+        ),
+        "tagged though UTF-8": lambda text: re.sub(
+            rb'"(name|path|table)":"([a-z./]+)"',
+            lambda found: b'"%b":{"hex":"%b","type":"bytes"}' % (found[1], found[2].hex().encode()),
+            text,
+            count=1,
+        ),
+        "another real": lambda text: text.replace(b'"2.5"', b'"2.50"'),
+        "nothing": lambda _: b"",
+        "null": lambda _: b"null",
+        "deep": lambda _: b"[" * 70 + b"]" * 70,
+        "unknown": lambda _: b'{"schema":"later-v1"}',
+        "unknown in another form": lambda _: b'{"schema":"later-v1", "a":1.5}',
+        "no schema": lambda _: b'{"schema":"Later"}',
+        "another type": lambda _: b'{"entries":[],"schema":"tree-v1"}',
+    }
+    packages: dict[str, Path] = {}
+    schemas = ("tree-v1", "tool-request-v1", "evidence-content-v1", "evidence-record-v1",
+               "evidence-index-v1", "budget-ledger-v1", "package-generation-v1",
+               "database-rows-v1", "snapshot-descriptor-v1")  # fmt: skip
+    for number, (what, change) in enumerate(forms.items()):
+        for schema in schemas[number % 3 :: 3] if number < 19 else schemas[:3]:
+            editor = PackageEditor(good["small"])
+            target = editor.find(schema)
+            if change(target.content) == target.content:
+                continue
+            target.content, target.edited = change(target.content), True
+            try:
+                editor.rechain()
+            except ValueError:
+                continue  # the editor needs to read indices and generations
+            name = f"{schema} {what}"
+            packages[name] = editor.save(tmp_path / str(len(packages)))
+    assert len(packages) > 40
+    assert_same(reader, packages)
 
 
 # ---- forged ones
