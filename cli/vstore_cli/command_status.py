@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +29,7 @@ def command(session: Session, as_json: bool) -> None:
     Example:
       vstore status
     """
+    from vstore.objects.text import text_from_bytes
     from vstore.package.assembler import CaseAssembler
     from vstore.package.lifecycle import legal_events
     from vstore_cli.accounts import read_accounts
@@ -39,13 +39,12 @@ def command(session: Session, as_json: bool) -> None:
     package = reader.pinned()
     accounts = read_accounts(package)
     undeclared = CaseAssembler(reader).undeclared()
-    unclaimed = [os.fsdecode(path) for path in undeclared.paths]
     lagging = [one for one in ref_facts(reader) if one["status"] != "current"]
     if as_json:
         value = _value(package, accounts)
         value["path"] = str(reader.root)
-        value["unclaimed"] = unclaimed
-        value["changed"] = [os.fsdecode(path) for path in undeclared.changed]
+        value["unclaimed"] = [text_from_bytes(path) for path in undeclared.paths]
+        value["changed"] = [text_from_bytes(path) for path in undeclared.changed]
         value["refs"] = lagging
         value["legal"] = list(legal_events(package.position))
         session.terminal.json(value)

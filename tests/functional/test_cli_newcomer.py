@@ -250,6 +250,25 @@ def test_json_that_is_refused_says_what_is_accepted(prepared: CommandLine) -> No
             assert "no number but integers" in outcome.err
 
 
+def test_unclaimed_names_and_empty_folders(vstore: CommandLine) -> None:
+    vstore.ok("init", "c")
+    inside = vstore.at(vstore.folder / "c")
+    (inside.folder / "empty" / "inner").mkdir(parents=True)
+    (inside.folder / "full").mkdir()
+    (inside.folder / "full" / "file").write_text("x")
+    Path(os.fsdecode(os.fsencode(inside.folder) + b"/bad\xff")).write_text("x")
+    odd = {"type": "bytes", "hex": "626164ff"}
+    unclaimed = inside.ok("status", "--json").json["unclaimed"]
+    assert unclaimed == [odd, "empty/inner/", "full/file"]
+    out = inside.ok("input", "add", "empty", "full").out
+    assert out == "added empty/inner/\nadded full/file\n"
+    assert inside.ok("status", "--json").json["unclaimed"] == [odd]
+    assert inside.ok("input", "add", "empty", "full").out.startswith("nothing new")
+    (inside.folder / "empty" / "other").mkdir()
+    assert inside.ok("status", "--json").json["unclaimed"] == [odd, "empty/other/"]
+    assert inside.ok("input", "add", "empty", "--json").json["added"] == ["empty/other/"]
+
+
 def test_changed_raw_input_in_the_log(vstore: CommandLine, tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name).write_text("old")

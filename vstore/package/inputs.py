@@ -83,7 +83,7 @@ class AddedInputs:
         root: The raw input identity.
         size: Bytes of all its files.
         files: All its files and links.
-        added: Paths that are new or have new bytes, in byte order.
+        added: Paths that are new or have new bytes, in byte order; an empty folder ends in ``/``.
     """
 
     root: ObjectId
@@ -145,8 +145,13 @@ def add_inputs(
 
 def _merge(builder: TreeBuilder, incoming: TreeBuilder, *, replace: bool) -> list[bytes]:
     added: list[bytes] = []
-    for path, entry in incoming.walk():
+    every = list(incoming.walk())
+    for position, (path, entry) in enumerate(every):
         if entry is None:
+            # An empty folder is something by itself, others come with what they hold.
+            following = every[position + 1][0] if position + 1 < len(every) else b""
+            if not following.startswith(path + b"/") and not builder.is_folder(path):
+                added.append(path + b"/")
             builder.add_folder(path)
             continue
         old = builder.find(path)

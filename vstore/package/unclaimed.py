@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 from vstore.errors import InvalidError, StorageError, VStoreError
 from vstore.objects import layout
 from vstore.objects.ids import ObjectId, object_id
-from vstore.objects.tree import TreeEntry, walk
-from vstore.package.tree_builder import path_text
+from vstore.objects.tree import TreeEntry
+from vstore.package.tree_builder import TreeBuilder, path_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,10 +39,8 @@ _COMPARE_CHUNK: Final = 1024 * 1024
 def find(reader: PackageReader, *, taken_in: bool = True) -> list[str]:
     """See :meth:`vstore.package.reader.PackageReader.unclaimed`."""
     root = os.fsencode(reader.root)
-    known = {} if taken_in else _inputs(reader)
-    found = [
-        path for path in _files(root, b"") if not (path in known and _same(root, path, known[path]))
-    ]
+    known = TreeBuilder() if taken_in else _inputs(reader)
+    found = [path for path in _files(root, b"") if not _is_claimed(root, path, known)]
     return [os.fsdecode(path) for path in sorted(found)]
 
 
@@ -90,13 +88,20 @@ def _files(root: bytes, under: bytes) -> list[bytes]:
     return found
 
 
-def _inputs(reader: PackageReader) -> dict[bytes, TreeEntry]:
+def _inputs(reader: PackageReader) -> TreeBuilder:
     try:
         pinned = reader.pinned()
-        return {one.path: one.entry for one in walk(pinned.objects, pinned.raw_input)}
+        return TreeBuilder.from_tree(pinned.objects, pinned.raw_input)
     except VStoreError:
         # A damaged raw input claims nothing; verify says what is wrong with it.
-        return {}
+        return TreeBuilder()
+
+
+def _is_claimed(root: bytes, path: bytes, known: TreeBuilder) -> bool:
+    if path.endswith(b"/"):
+        return known.is_folder(path[:-1])
+    entry = known.find(path)
+    return entry is not None and _same(root, path, entry)
 
 
 def _same(root: bytes, path: bytes, entry: TreeEntry) -> bool:

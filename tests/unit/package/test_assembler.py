@@ -90,7 +90,7 @@ def test_links_and_empty_folders(package: Path) -> None:
     one = assembler(package)
     assert (one.undeclared().new, one.undeclared().changed) == ((b"empty/",), (b"report.txt",))
     assembled = one.assemble()
-    assert assembled.paths == (b"report.txt",)
+    assert assembled.paths == (b"empty/", b"report.txt")
     with Workspace.of_package(package) as workspace:
         added = workspace.case("C").input_add(one.files(), replace=True)
         assert added.package.raw_input == assembled.identity

@@ -70,7 +70,7 @@ def test_additions_leave_the_rest_as_it_is(tmp_path: Path) -> None:
         sink, first.root, sink, [input_file(tmp_path / "b"), input_file(tmp_path / "e")]
     )
     assert paths(sink, second.root) == {b"a": b"1", b"b": b"2"}
-    assert second.added == (b"b",)
+    assert second.added == (b"b", b"e/")
     assert paths(sink, first.root) == {b"a": b"1"}
     # The same again is no change.
     again = add_inputs(sink, second.root, sink, [input_file(tmp_path / "b")])
