@@ -10,7 +10,6 @@ import click
 from vstore.budget.documents import LedgerEntry, Reserve
 from vstore.errors import OperationConflict, StaleGeneration
 from vstore.objects.canonical import decode, encode
-from vstore.objects.ids import ObjectId
 from vstore.package.pinned import INPUTS_SOURCE, PinnedPackage
 from vstore.tools.reply import ToolResult
 from vstore.tools.request import Arguments, operation_of
@@ -66,27 +65,15 @@ def reserve_next(services: Services, hypothesis: str, operation: str) -> LedgerE
         VStoreError: Whatever the budget refuses.
     """
     case_id, package_id = services.case_id, services.package_id
-    package = services.package()
-    action = new_action_id(package)
+    action = new_action_id(services.package())
     while True:
-        before = services.budget.snapshot(case_id, package_id).ledger_ref
         try:
-            entry = services.budget.reserve(
-                case_id, package_id, hypothesis, action, operation=operation
+            return services.budget.reserve(
+                case_id, package_id, hypothesis, action, operation=operation, only_new=True
             )
         except OperationConflict:
-            entry = None
-        # A repeat of a reservation gives its old entry back; this one must be new.
-        if entry is not None and _follows(services, entry, before):
-            return entry
-        number = int(action.removeprefix("query-")) + 1
-        action = f"query-{number:04d}"
-
-
-def _follows(services: Services, entry: LedgerEntry, before: ObjectId | None) -> bool:
-    if before is None:
-        return True
-    return entry.sequence > services.package().objects.document(before, LedgerEntry).sequence
+            number = int(action.removeprefix("query-")) + 1
+            action = f"query-{number:04d}"
 
 
 def ask(services: Services, hypothesis: str, action: str | None, arguments: Arguments) -> Answer:

@@ -11,6 +11,8 @@ from pathlib import Path
 import click
 import pytest
 
+from vstore.budget.documents import Reserve
+from vstore.package.workspace import Workspace
 from vstore_cli.commands import COMMANDS
 from vstore_cli.main import cli
 
@@ -101,6 +103,32 @@ def test_a_repeat_of_what_is_settled_asks_for_no_settlement(investigated: Comman
     assert "next: vstore settle query-0003" in investigated.ok(*other).out
     investigated.ok("advance")
     assert "vstore settle" not in investigated.ok(*asked).out
+
+
+def test_two_at_once_never_share_an_action(prepared: CommandLine) -> None:
+    """Somebody else takes the number between looking for a free one and reserving it."""
+    from vstore.tools.router import Router
+    from vstore_cli import asking
+    from vstore_cli.services import services_of
+
+    with Workspace.of_package(prepared.folder) as one:
+        services = services_of(one, Router.default())
+        free = asking.new_action_id(services.package())
+        with pytest.MonkeyPatch.context() as patch:
+
+            def overtaken(package: object) -> str:
+                del package
+                with Workspace.of_package(prepared.folder) as other:
+                    rival = services_of(other, Router.default()).budget
+                    rival.reserve("case-1", "case-1", "H1", free, operation="source.list")
+                return free
+
+            patch.setattr(asking, "new_action_id", overtaken)
+            entry = asking.reserve_next(services, "H1", "source.list")
+    event = entry.event
+    assert isinstance(event, Reserve)
+    assert (free, event.action_id) == ("query-0001", "query-0002")
+    assert len(prepared.ok("budget", "show", "--json").json["open_actions"]) == 2
 
 
 def test_links_are_no_files_without_text(prepared: CommandLine) -> None:

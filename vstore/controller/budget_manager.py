@@ -16,7 +16,7 @@ from vstore.budget.ledger import plan_all, recognise
 from vstore.budget.policy import check_policy, load_policy
 from vstore.budget.state import OpenAction, Outcome
 from vstore.controller.projection import Projection, projection_of
-from vstore.errors import BudgetError, InvalidError
+from vstore.errors import BudgetError, InvalidError, OperationConflict
 from vstore.objects.ids import ObjectId
 from vstore.objects.sealed import Sealed, load, seal
 from vstore.package.lifecycle import check
@@ -162,6 +162,7 @@ class BudgetManager:
         action_id: str,
         *,
         operation: str,
+        only_new: bool = False,
         actor: str | None = None,
     ) -> LedgerEntry:
         """Set the cost of an operation aside for one action.
@@ -172,16 +173,19 @@ class BudgetManager:
             hypothesis_id: Who pays.
             action_id: The caller's id for the action, unique per analysis revision.
             operation: What for, such as ``source.search``.
+            only_new: Refuse a repeat as well: for whoever makes an id up and must know that
+                the action is nobody else's.
             actor: Who acts; the workspace's actor by default.
 
         Raises:
             StateError: The case's state doesn't allow it.
             BudgetError: No account, stopped, no cost for the operation, too few credits.
-            OperationConflict: The action id was used with other particulars.
+            OperationConflict: The action id was used with other particulars, or at all.
         """
-        return self.reserve_all(
-            case_id, package_id, [(hypothesis_id, action_id, operation)], actor=actor
-        )[0]
+        command = commands.Reserve(
+            hypothesis_id=hypothesis_id, action_id=action_id, operation=operation
+        )
+        return self._run(case_id, package_id, lambda _: [command], actor, only_new=only_new)[0]
 
     def reserve_all(
         self,
@@ -356,6 +360,7 @@ class BudgetManager:
         actor: str | None,
         *,
         policy: Sealed[BudgetPolicy] | None = None,
+        only_new: bool = False,
     ) -> list[LedgerEntry]:
         """Carry commands out on whatever the head is by then; repeats append nothing."""
         repository = self._workspace.repository(case_id, package_id)
@@ -363,7 +368,14 @@ class BudgetManager:
             projection = projection_of(repository, package)
             with projection.mutex:
                 projection.follow(package)
-                return self._once(repository, projection, package, wanted(package), actor, policy)
+                asked = wanted(package)
+                if only_new and any(
+                    recognise(projection.ledger, package.revision, one) for one in asked
+                ):
+                    raise OperationConflict(
+                        "an action of this id is reserved already", hint="choose another id"
+                    )
+                return self._once(repository, projection, package, asked, actor, policy)
 
     def _once(
         self,

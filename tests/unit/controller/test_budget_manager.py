@@ -113,6 +113,22 @@ def test_repeats_append_nothing_and_conflicts_are_refused(case: Investigation) -
     refused(case, OperationConflict, lambda: budget.initialise(CASE, PACKAGE, dearer))
 
 
+def test_an_id_made_up_must_be_new(case: Investigation) -> None:
+    budget = case.budget
+    first = budget.reserve(CASE, PACKAGE, "H1", "q1", operation="source.list", only_new=True)
+    assert first.event.action_id == "q1"  # type: ignore[union-attr]
+    for operation in ("source.list", "source.read"):
+        refused(
+            case,
+            OperationConflict,
+            lambda operation=operation: budget.reserve(
+                CASE, PACKAGE, "H1", "q1", operation=operation, only_new=True
+            ),
+        )
+    # Whoever repeats a command gets its outcome.
+    assert budget.reserve(CASE, PACKAGE, "H1", "q1", operation="source.list") == first
+
+
 def test_several_reservations_are_one_publication_or_none(case: Investigation) -> None:
     budget = case.budget
     number = budget.snapshot(CASE, PACKAGE).package.number
