@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -76,7 +77,7 @@ def follow(past: Past, found: Normalised) -> Past:
     return Past(known=KNOWN, result=None, brief=found.brief.document, brief_id=found.brief.id)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(replies(), min_size=1, max_size=4), st.data())
 def test_member_order_and_spacing_change_nothing_but_the_bytes(
     series: list[dict[str, Any]], data: st.DataObject
@@ -94,9 +95,13 @@ def test_member_order_and_spacing_change_nothing_but_the_bytes(
             past = follow(past, found)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(replies(), min_size=1, max_size=5))
 def test_against_rules_written_down_again(series: list[dict[str, Any]]) -> None:
+    against_rules(series)
+
+
+def against_rules(series: list[dict[str, Any]]) -> None:
     """Acceptance, effect, union and audit, recomputed from plain JSON by other code."""
     past = Past(known=KNOWN, result=None, brief=None, brief_id=None)
     old: dict[str, dict[str, Any]] = {}
@@ -153,10 +158,17 @@ def test_against_rules_written_down_again(series: list[dict[str, Any]]) -> None:
         past, old = follow(past, found), new
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=200) | st.text(max_size=100).map(str.encode))
 def test_any_bytes_are_judged(raw: bytes) -> None:
     past = Past(known=KNOWN, result="E000001", brief=None, brief_id=None)
     found = run(raw, past)
     assert isinstance(found, Refusal)
     assert found.hints
+
+
+@pytest.mark.deep
+@settings(max_examples=2_000, deadline=None)
+@given(st.lists(replies(), min_size=1, max_size=6))
+def test_against_rules_written_down_again_for_long(series: list[dict[str, Any]]) -> None:
+    against_rules(series)

@@ -234,7 +234,7 @@ def test_canaries_everywhere_at_once(bench: Any) -> None:
     assert len(refusal.hints) > 10
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.dictionaries(
         st.text(min_size=3), st.recursive(st.text(), st.lists, max_leaves=3), max_size=3

@@ -230,7 +230,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return found
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=70, deadline=None)
 @given(data=st.data())
 @pytest.mark.parametrize("contract", [V13, V14], ids=["v13", "v14"])
 def test_the_standard_the_struct_and_the_check_agree(contract: Any, data: st.DataObject) -> None:
