@@ -170,7 +170,9 @@ class Calls:
         self._ended.add(call)
         schema = "step" if event["kind"] == "answered" else "attempt"
         found = self._lookup(event.get(schema, ""), f"investigation-{schema}-v1")
-        if waiting is None or self._last[waiting["hypothesis_id"]] != call or found is None:
+        if waiting is None or found is None:
+            return False
+        if self._last.pop(waiting["hypothesis_id"], None) != call:
             return False
         if found["rules"] != "investigation/1":
             self._report("verifier", "unsupported", "unknown rules of the investigation")
