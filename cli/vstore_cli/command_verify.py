@@ -192,19 +192,22 @@ def _package_at(place: Path) -> Path:
         return place
     try:
         if place.is_dir():
-            return discover(place)
+            return _shown_as(place, discover(place))
         if place.is_file():
             package = discover(place.parent)
             # Part of it are only files that make it up: a broken bundle that lies in a
             # package must not be verified because that one is sound.
             inside = place.resolve().relative_to(package.resolve()).parts
-            if len(inside) > 1 and inside[0] in ("refs", "objects"):
-                return package
-            if inside == ("VSTORE",):
-                return package
+            if inside == ("VSTORE",) or (len(inside) > 1 and inside[0] in ("refs", "objects")):
+                return _shown_as(place, package)
     except (NotFoundError, ValueError):
         pass
     return place
+
+
+def _shown_as(given: Path, package: Path) -> Path:
+    """A package's path, relative where the path that led to it was."""
+    return package if given.is_absolute() else Path(os.path.relpath(package))
 
 
 def _head(text: str | None, option: str) -> ObjectId | None:

@@ -153,6 +153,8 @@ def test_the_gravest_package_decides(cases: CommandLine) -> None:
     # Named twice, directly or by a file of it, it is verified once.
     outcome = cases.ok("verify", "good", "good/VSTORE", "good", "good/refs/generation", "-q")
     assert outcome.lines == ["good: verified"]
+    outcome = cases.ok("verify", "good/refs/generation", "-q")
+    assert outcome.lines == ["good: verified"]
 
 
 @pytest.mark.parametrize("form", FORMATS)

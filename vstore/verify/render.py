@@ -141,11 +141,16 @@ def _place(finding: Finding) -> str:
 
 def _counts(report: Report) -> str:
     counts = report.counts
-    return (
-        f"{counts.generations} generations, {counts.records} records, "
-        f"{counts.entries} ledger entries, {counts.objects} objects, {counts.bytes} bytes, "
-        f"{counts.recomputed} replies recomputed, {report.seconds:.2f} s"
+    named = (
+        (counts.generations, "generation", "generations"),
+        (counts.records, "record", "records"),
+        (counts.entries, "ledger entry", "ledger entries"),
+        (counts.objects, "object", "objects"),
+        (counts.bytes, "byte", "bytes"),
+        (counts.recomputed, "reply recomputed", "replies recomputed"),
     )
+    parts = [f"{count} {one if count == 1 else many}" for count, one, many in named]
+    return f"{', '.join(parts)}, {report.seconds:.2f} s"
 
 
 def _tally(report: Report) -> str:

@@ -108,7 +108,7 @@ def test_text() -> None:
         "",
         "Not checked:",
         "  - replies",
-        "3 generations, 2 records, 5 ledger entries, 7 objects, 11 bytes, 1 replies",
+        "3 generations, 2 records, 5 ledger entries, 7 objects, 11 bytes, 1 reply",
         "recomputed, 1.50 s",
         f"head {HEAD}",
         "package: faulty (1 error, 1 warning)",

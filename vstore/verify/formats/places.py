@@ -65,8 +65,10 @@ def path_of(report: Report, finding: Finding, run: Run) -> str:
     path = package_path(report, run)
     if report.bundle:
         return path
-    inside = finding.file or FORMAT_FILE
-    return posixpath.normpath(inside if path == "." else posixpath.join(path, inside))
+    # A name in the package never leads out of it.
+    parts = [one for one in (finding.file or "").split("/") if one not in ("", ".", "..")]
+    inside = "/".join(parts) or FORMAT_FILE
+    return inside if path == "." else posixpath.join(path, inside)
 
 
 def uri(path: str) -> str:

@@ -5,7 +5,7 @@ import unicodedata
 import xml.etree.ElementTree as ET
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -111,6 +111,7 @@ def test_every_format_is_what_its_readers_demand(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMATS)
+@settings(max_examples=40)
 @given(text=st.text(st.characters()), path=st.text(st.characters()), nth=st.integers(0, 5))
 def test_nothing_untrusted_reaches_a_reader_raw(form: str, text: str, path: str, nth: int) -> None:
     one = FindingCollector(bundle=bool(nth % 2))
@@ -247,6 +248,11 @@ def test_sarif_says_where_and_what_helps() -> None:
         ("../one", "/home/ci/repo", None, "file:///home/ci/one/VSTORE"),
         ("a", "/", None, "a/VSTORE"),
         ("c:x", None, None, "c%3Ax/VSTORE"),
+        ("one", None, "../../x", "one/x"),
+        ("one", None, "/etc/passwd", "one/etc/passwd"),
+        ("one", None, "/", "one/VSTORE"),
+        ("/", None, "..", "file:///VSTORE"),
+        ("", None, "//", "VSTORE"),
         ("bad\udcff", None, None, "bad%FF/VSTORE"),
         ("bad\ud800", None, None, "bad%ED%A0%80/VSTORE"),
     ],
