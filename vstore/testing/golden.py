@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from vstore.budget.documents import BudgetPolicy
 from vstore.objects.memory import ObjectSink
 from vstore.package.documents import SnapshotDescriptor
 from vstore.package.inputs import InputFile
@@ -33,7 +34,7 @@ _LARGE: Final = (1 << 20) + 1
 class _Begun(Investigation):
     """An investigation with a source and a database more, which nobody asks anything."""
 
-    def begin(self) -> None:
+    def begin(self, policy: BudgetPolicy = POLICY) -> None:
         """See :meth:`Investigation.begin`."""
         report = self.scratch / "report.txt"
         report.write_bytes(b"total([]) fails\n")
@@ -51,7 +52,7 @@ class _Begun(Investigation):
                 {"id": "H2", "statement": "the database lacks orders"},
             ]
         )
-        self.budget.initialise(CASE, PACKAGE, POLICY)
+        self.budget.initialise(CASE, PACKAGE, policy)
         case.advance()
 
     def _spare(self, sink: ObjectSink) -> SnapshotDescriptor:
