@@ -258,10 +258,7 @@ class HistoryCheck:
                 )
         if step.parent is None:
             return
-        reopened = step.generation.analysis_revision > step.parent.analysis_revision
         for name in sorted(step.parent.artifacts.keys() - artifacts.keys()):
-            if reopened and name == "hypotheses":
-                continue
             self._found.add(
                 "VS-HIS-010",
                 f"{step.name} lacks an artifact that the one before had",
@@ -394,4 +391,13 @@ def check_hypotheses(
             object=oid,
             pointer="/hypotheses",
             expected=", ".join(missing[:10]),
+        )
+    added = [name for name in ids if name not in accounts] if accounts else []
+    if added:
+        found.add(
+            "VS-HIS-018",
+            f"the hypotheses of {step.name} have one that has no account",
+            object=oid,
+            pointer="/hypotheses",
+            actual=", ".join(added[:10]),
         )
