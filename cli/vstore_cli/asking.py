@@ -8,19 +8,20 @@ from typing import Final
 import click
 
 from vstore.budget.documents import LedgerEntry, Reserve
-from vstore.errors import OperationConflict, StaleGeneration
+from vstore.controller.evidence_store import Saved
+from vstore.errors import OperationConflict, StaleGeneration, VStoreError
 from vstore.objects.canonical import decode, encode
 from vstore.package.pinned import INPUTS_SOURCE, PinnedPackage
-from vstore.tools.reply import ToolResult
+from vstore.tools.reply import ToolReply, ToolResult
 from vstore.tools.request import Arguments, operation_of
 from vstore_cli.accounts import new_action_id
 from vstore_cli.happenings import Observation, observation
 from vstore_cli.services import Services
 
-__all__ = ["Answer", "ask", "choose_snapshot", "reserve_next"]
+__all__ = ["Answer", "ask", "choose_snapshot", "reserve_next", "stays_reserved"]
 
 #: Somebody else's publication between asking and storing only means asking again.
-_ATTEMPTS: Final = 5
+_ATTEMPTS: Final = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,22 +90,18 @@ def ask(services: Services, hypothesis: str, action: str | None, arguments: Argu
     arguments = decode(encode(arguments), type(arguments), what="the query")
     operation = operation_of(arguments)
     case_id, package_id = services.case_id, services.package_id
+    made = action is None
     if action is None:
         event = reserve_next(services, hypothesis, operation).event
         assert isinstance(event, Reserve)
         action = event.action_id
-    for attempt in range(_ATTEMPTS):
-        package = services.budget.snapshot(case_id, package_id).package
-        request = services.router.request(package, [(hypothesis, action, arguments)])
-        reply = services.router.query(package, request)
-        try:
-            saved = services.evidence.store_tool_results(
-                case_id, package_id, action, request, reply
-            )
-            break
-        except StaleGeneration:
-            if attempt == _ATTEMPTS - 1:
-                raise
+    try:
+        saved, reply = _asked_and_stored(services, hypothesis, action, arguments)
+    except VStoreError as error:
+        if made:
+            # Nobody else says what became of the credits that were set aside just now.
+            error.hint = "; ".join(filter(None, (error.hint, stays_reserved(action))))
+        raise
     record = saved.record_refs[0]
     seen = None
     if record is not None:
@@ -121,3 +118,30 @@ def ask(services: Services, hypothesis: str, action: str | None, arguments: Argu
         observation=seen,
         is_open=any(one.action_id == action for one in budget.open_actions),
     )
+
+
+def stays_reserved(action: str) -> str:
+    """What can be done about an action whose question brought no record."""
+    again = f"ask again with --action {action}"
+    return f'{action} stays reserved: {again}, or vstore budget void {action} -m "..."'
+
+
+def _asked_and_stored(
+    services: Services, hypothesis: str, action: str, arguments: Arguments
+) -> tuple[Saved, ToolReply]:
+    case_id, package_id = services.case_id, services.package_id
+    left = _ATTEMPTS
+    while True:
+        package = services.budget.snapshot(case_id, package_id).package
+        request = services.router.request(package, [(hypothesis, action, arguments)])
+        reply = services.router.query(package, request)
+        try:
+            saved = services.evidence.store_tool_results(
+                case_id, package_id, action, request, reply
+            )
+        except StaleGeneration:
+            left -= 1
+            if not left:
+                raise
+        else:
+            return saved, reply

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from vstore.tools.reply import ToolResult
 from vstore.tools.request import SourceRead
-from vstore_cli.asking import Answer
+from vstore_cli.asking import Answer, stays_reserved
 from vstore_cli.errors import REFUSED
 from vstore_cli.show_document import NOUNS, found_text
 from vstore_cli.show_items import item_lines
@@ -35,10 +35,9 @@ def print_answer(terminal: Terminal, answer: Answer, *, full: bool, as_json: boo
         terminal.json(_value(answer))
         return 0 if failed is None else REFUSED
     if failed is not None:
-        again = f"ask again with --action {answer.action}, or"
         terminal.error(
             f"{answer.result.operation}: {failed.message} [{failed.kind}]",
-            f"{answer.action} stays reserved: {again} vstore budget void {answer.action}",
+            stays_reserved(answer.action),
         )
         return REFUSED
     with terminal.paged():

@@ -120,8 +120,9 @@ def test_somebody_publishes_in_between(prepared: CommandLine) -> None:
         answer = ask(services_of(workspace, _Racing(prepared.folder, 2)), "H1", None, search)
         assert answer.observation is not None
         assert answer.observation.record.id == "E000001"
-        with pytest.raises(StaleGeneration):
+        with pytest.raises(StaleGeneration) as caught:
             ask(services_of(workspace, _Racing(prepared.folder, 99)), "H1", None, search)
+        assert "query-0002 stays reserved" in str(caught.value.hint)
     prepared.ok("verify")
 
 

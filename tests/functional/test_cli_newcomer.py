@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sqlite3
 import subprocess
 import sys
@@ -103,6 +104,14 @@ def test_a_repeat_of_what_is_settled_asks_for_no_settlement(investigated: Comman
     assert "next: vstore settle query-0003" in investigated.ok(*other).out
     investigated.ok("advance")
     assert "vstore settle" not in investigated.ok(*asked).out
+
+
+def test_what_a_refused_question_says_can_be_done(prepared: CommandLine) -> None:
+    bad = ["query", "source.search", "-H", "H1", "-E"]
+    hint = prepared.refused("bad_pattern", *bad, "(").err.split("hint: ")[1]
+    assert hint.startswith("query-0001 stays reserved: ask again with --action query-0001, or ")
+    prepared.ok(*shlex.split(hint.rpartition(", or vstore ")[2]))
+    assert prepared.ok("budget", "show", "--json").json["open_actions"] == []
 
 
 def test_two_at_once_never_share_an_action(prepared: CommandLine) -> None:
