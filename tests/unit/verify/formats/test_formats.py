@@ -63,12 +63,15 @@ def rendered(form: str, one: Run) -> str:
     return render(form, one).decode("utf-8")
 
 
-def check(form: str, text: str) -> None:
-    """Demand what readers of the format demand."""
+def check(form: str, text: str, *, rules: bool = True) -> None:
+    """Demand what readers of the format demand; ``rules``: of the rules in SARIF, too."""
     if form == "sarif":
         log = json.loads(text)
-        assert [error.message for error in SARIF.iter_errors(log)] == []
         assert sarif_faults(log) == []
+        if not rules:
+            # They are the same in every log, and checking them takes most of the time.
+            del log["runs"][0]["tool"]["driver"]["rules"][1:]
+        assert [error.message for error in SARIF.iter_errors(log)] == []
     elif form == "junit":
         assert junit_faults(text.encode()) == []
     elif form == "gitlab":
@@ -121,7 +124,7 @@ def test_nothing_untrusted_reaches_a_reader_raw(form: str, text: str, path: str,
     one.skip(text)
     nasty = run(report(one, path), report(one, path), skipped=(path,), root=("/a", None)[nth % 2])
     shown = rendered(form, nasty)
-    check(form, shown)
+    check(form, shown, rules=False)
     categories = {unicodedata.category(char) for char in shown.replace("\n", "")}
     assert not categories & {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
