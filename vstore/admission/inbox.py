@@ -23,6 +23,10 @@ __all__ = ["ADMITTED", "REJECTED", "Inbox"]
 ADMITTED: Final = "admitted"
 REJECTED: Final = "rejected"
 _UNFINISHED: Final = (".part", ".tmp")
+#: Ends the name of the findings beside a bundle.
+_BESIDE: Final = ".findings.json"
+#: Bytes of a name that are kept; file systems have room for 255.
+_MAX_NAME_BYTES: Final = 220
 
 
 class Inbox:
@@ -34,6 +38,8 @@ class Inbox:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        #: The files that are claimed here, open.
+        self._claimed: dict[Path, int] = {}
 
     def waiting(self) -> list[Path]:
         """The files that wait, by name.
@@ -72,16 +78,23 @@ class Inbox:
             return
         except OSError as error:
             raise _failed("open a file of the inbox", error) from error
+        mine = False
         try:
-            yield lock_descriptor(fd, blocking=False) and _is_there(path, fd)
+            mine = lock_descriptor(fd, blocking=False) and _is_there(path, fd)
+            if mine:
+                self._claimed[path] = fd
+            yield mine
         finally:
+            if mine:
+                del self._claimed[path]
             os.close(fd)
 
     def accept(self, path: Path) -> Path:
         """Put a claimed bundle away that was taken in; returns where it is.
 
         Raises:
-            StorageError: It can't be moved.
+            StorageError: It can't be moved, or another file has its name by now
+                (``replaced``), which waits.
         """
         return self._move(path, ADMITTED)
 
@@ -96,10 +109,12 @@ class Inbox:
             Where it is; the findings have its name and ``.findings.json``.
 
         Raises:
-            StorageError: It can't be moved, or the findings can't be written.
+            StorageError: It can't be moved, another file has its name by now (``replaced``),
+                or the findings can't be written.
         """
+        self._check_claimed(path)
         target = self._free(path.name, REJECTED)
-        beside = target.with_name(target.name + ".findings.json")
+        beside = target.with_name(target.name + _BESIDE)
         try:
             # First why, then what: a crash between leaves the bundle where it waits.
             beside.write_text(json.dumps(findings, indent=1) + "\n", "ascii")
@@ -108,7 +123,16 @@ class Inbox:
             raise _failed("put a rejected bundle away", error) from error
         return target
 
+    def _check_claimed(self, path: Path) -> None:
+        """Never put away what nobody has looked at."""
+        fd = self._claimed.get(path)
+        if fd is None or not _is_there(path, fd):
+            raise StorageError(
+                "another file has the name of the claimed one by now", kind="replaced"
+            )
+
     def _move(self, path: Path, folder: str) -> Path:
+        self._check_claimed(path)
         target = self._free(path.name, folder)
         try:
             path.replace(target)
@@ -124,12 +148,19 @@ class Inbox:
             taken = set(os.listdir(parent))  # noqa: PTH208
         except OSError as error:
             raise _failed(f"make the folder {folder} of the inbox", error) from error
-        stem, dot, ending = name.partition(".")
+        stem, dot, ending = _shortened(name).partition(".")
+        name = stem + dot + ending
         number = 1
-        while name in taken:
+        # What stands beside it must not be another bundle either.
+        while name in taken or name + _BESIDE in taken:
             number += 1
             name = f"{stem}-{number}{dot}{ending}"
         return parent / name
+
+
+def _shortened(name: str) -> str:
+    """A name to which a number and the ending of the findings can be added."""
+    return os.fsdecode(os.fsencode(name)[:_MAX_NAME_BYTES])
 
 
 def _is_there(path: Path, fd: int) -> bool:

@@ -24,6 +24,7 @@ from vstore.errors import (
     LimitExceeded,
     NotFoundError,
     StateError,
+    StorageError,
     UnsupportedError,
     VStoreError,
 )
@@ -146,9 +147,13 @@ class InboxWorker:
             for path in waiting:
                 if stop is not None and stop.is_set():
                     return done
-                with self._inbox.claim(path) as mine:
-                    if mine:
-                        self._admit(path, done)
+                try:
+                    with self._inbox.claim(path) as mine:
+                        if mine:
+                            self._admit(path, done)
+                except StorageError as error:
+                    # Unreadable, or no ordinary file any more: those behind it go on.
+                    done.left[path.name] = error.kind
             # What an incremental bundle continues may have come in behind it.
             again = [path for path in waiting if done.left.get(path.name) == MISSING_BASE]
             waiting = again if len(done.admitted) > before else []
@@ -159,6 +164,8 @@ class InboxWorker:
                 self._look_at(case_id, done)
             except VStoreError as error:
                 done.failed[case_id] = error.kind
+            except Exception as error:  # noqa: BLE001 - one case never stops the others
+                done.failed[case_id] = type(error).__name__
         return done
 
     def watch(
@@ -202,6 +209,8 @@ class InboxWorker:
         except VStoreError as error:
             # Not the bundle's fault: it waits for the next pass.
             done.left[path.name] = error.kind
+        except Exception as error:  # noqa: BLE001 - one file never stops those behind it
+            done.left[path.name] = type(error).__name__
 
     def _look_at(self, case_id: str, done: PassSummary) -> None:
         package = self._workspace.repository(case_id).pinned()

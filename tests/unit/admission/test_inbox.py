@@ -74,7 +74,8 @@ def test_nothing_put_away_is_overwritten(inbox: Inbox) -> None:
     for number in range(3):
         path = inbox.folder / "a.vstore.zip"
         path.write_bytes(b"%d" % number)
-        places.append(inbox.reject(path, {"number": number}))
+        with inbox.claim(path):
+            places.append(inbox.reject(path, {"number": number}))
     assert [path.name for path in places] == ["a.vstore.zip", "a-2.vstore.zip", "a-3.vstore.zip"]
     for number, path in enumerate(places):
         assert path.parent.name == "rejected"
@@ -84,12 +85,52 @@ def test_nothing_put_away_is_overwritten(inbox: Inbox) -> None:
     assert inbox.waiting() == []
 
 
+def test_findings_never_replace_a_bundle(inbox: Inbox) -> None:
+    for name in ("a.zip.findings.json", "a.zip"):
+        (inbox.folder / name).write_bytes(name.encode())
+        with inbox.claim(inbox.folder / name):
+            place = inbox.reject(inbox.folder / name, {"of": name})
+        assert place.read_bytes() == name.encode()
+    rejected = inbox.folder / "rejected"
+    assert (rejected / "a.zip.findings.json").read_bytes() == b"a.zip.findings.json"
+    assert place.name == "a-2.zip"
+    assert json.loads((rejected / "a-2.zip.findings.json").read_text()) == {"of": "a.zip"}
+
+
+@pytest.mark.parametrize("name", ["a" * 255, "a." + "b" * 253, "\N{EURO SIGN}" * 85])
+def test_the_longest_names_can_be_put_away_too(inbox: Inbox, name: str) -> None:
+    path = inbox.folder / name
+    places = []
+    for _ in range(2):
+        path.write_bytes(b"")
+        with inbox.claim(path):
+            places.append(inbox.reject(path, {}))
+    assert inbox.waiting() == []
+    assert len({one.name for one in places}) == 2
+
+
+def test_what_took_the_name_of_a_claimed_file_stays(inbox: Inbox) -> None:
+    path = inbox.folder / "a.zip"
+    path.write_bytes(b"old")
+    with inbox.claim(path) as mine:
+        assert mine
+        (inbox.folder / ".new").write_bytes(b"new")
+        (inbox.folder / ".new").rename(path)
+        for put_away in (inbox.accept, lambda one: inbox.reject(one, {})):
+            with pytest.raises(StorageError) as caught:
+                put_away(path)
+            assert caught.value.kind == "replaced"
+    assert path.read_bytes() == b"new"
+    assert inbox.waiting() == [path]
+
+
 def test_what_cannot_be_put_away(inbox: Inbox) -> None:
     (inbox.folder / "admitted").write_bytes(b"in the way")
     path = inbox.folder / "a.zip"
     path.write_bytes(b"")
-    with pytest.raises(StorageError):
+    with inbox.claim(path), pytest.raises(StorageError) as caught:
         inbox.accept(path)
+    assert caught.value.kind == "inbox"
     with pytest.raises(StorageError):
         inbox.accept(inbox.folder / "absent")
     with pytest.raises(StorageError):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from vstore.admission import InboxWorker
+from vstore.admission import InboxWorker, admit
 from vstore.controller import CaseLifecycle
 from vstore.controller.bundles import create_bundle
 from vstore.package.pinned import PinnedPackage
@@ -115,6 +115,72 @@ def test_a_bad_bundle_never_stops_the_rest(post: Post) -> None:
         assert (value["report"] is None) == (kind == "other_package")
     value = json.loads((rejected / "b.zip.findings.json").read_text("ascii"))
     assert value["report"]["findings"]
+
+
+class Meddler(threading.Event):
+    """Somebody who does something to the inbox when the worker first looks up."""
+
+    def __init__(self, meddle: Callable[[], object]) -> None:
+        super().__init__()
+        self._meddle: Callable[[], object] | None = meddle
+
+    def is_set(self) -> bool:
+        meddle, self._meddle = self._meddle, None
+        if meddle is not None:
+            meddle()
+        return super().is_set()
+
+
+def test_a_file_that_cannot_be_claimed_stops_nobody(post: Post) -> None:
+    path = post.inbox / "a.zip"
+    path.write_bytes(b"")
+    post.send(post.case("B"), "b.zip")
+
+    def meddle() -> None:
+        path.unlink()
+        path.symlink_to("b.zip")
+
+    done = post.worker().run_once(Meddler(meddle))
+    assert done.admitted == {"b.zip": "installed"}
+    assert done.left == {"a.zip": "inbox"}
+
+
+def test_a_bundle_that_came_while_its_namesake_was_admitted_is_not_lost(post: Post) -> None:
+    path = post.case("A")
+    name = post.send(path, "a.zip")
+    with Workspace.of_package(path, clock=lambda: INSTANT) as elsewhere:
+        elsewhere.case("A").advance()
+
+    def clock() -> str:
+        # Asked for when the case is locked: the first bundle is in quarantine by then.
+        if not (post.workspace.root / "A").exists():
+            post.send(path, name)
+        return INSTANT
+
+    post.workspace.close()
+    post.workspace = Workspace.open(post.workspace.root, clock=clock)
+    done = post.worker(handler=None).run_once()
+    assert (done.admitted, done.left) == ({}, {name: "replaced"})
+    assert post.workspace.case("A").package.number == 1
+    assert post.worker(handler=None).run_once().admitted == {name: "fast_forwarded"}
+    assert post.workspace.case("A").package.number == 2
+
+
+def test_what_nobody_expected_stops_nobody(post: Post, monkeypatch: Any) -> None:
+    post.send(post.case("A"), "a.zip")
+    post.send(post.case("B"), "b.zip")
+    post.workspace.init("C")
+
+    def broken(workspace: Workspace, bundle: Path, **options: Any) -> Any:
+        if bundle.name == "a.zip":
+            raise RecursionError
+        return admit(workspace, bundle, **options)
+
+    monkeypatch.setattr("vstore.admission.worker.admit", broken)
+    done = post.worker().run_once()
+    assert done.left == {"a.zip": "RecursionError"}
+    assert done.admitted == {"b.zip": "installed"}
+    assert done.handed == ["B", "C"]
 
 
 def test_what_is_not_the_bundles_fault_waits(post: Post) -> None:
