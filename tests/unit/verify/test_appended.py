@@ -11,8 +11,10 @@ import pytest
 
 from vstore.objects.ids import object_id
 from vstore.objects.plain_json import encode_value
+from vstore.package.workspace import Workspace
 from vstore.testing.calls import small_calls
 from vstore.testing.editor import EditedFrame, PackageEditor, StoredObject
+from vstore.testing.investigation import INSTANT
 from vstore.testing.reopened import reopened_investigation
 from vstore.verify import Report, verify_package
 
@@ -62,9 +64,7 @@ def append(
     new = [*(artifacts or {}).values(), *documents]
     there = {one.oid for one in editor.objects()}
     editor.frames.append(
-        EditedFrame(
-            generation.oid, [*(one for one in new if one.oid not in there), generation], []
-        )
+        EditedFrame(generation.oid, [*(one for one in new if one.oid not in there), generation], [])
     )
 
 
@@ -122,3 +122,16 @@ def test_hypotheses_taken_away_at_a_reopening(tmp_path: Path) -> None:
             del value["artifacts"]["hypotheses"]
             one.content = encode_value(value)
     assert verified(editor, tmp_path) == (1, {"VS-HIS-010"})
+
+
+def test_reopened_for_new_input_and_none_came(tmp_path: Path) -> None:
+    with Workspace.of_package(tmp_path / "package", clock=lambda: INSTANT) as workspace:
+        workspace.init("CASE-1")
+        workspace.case("CASE-1").advance()
+    editor = PackageEditor(tmp_path / "package")
+    append(
+        editor,
+        ["reopen.new_input"],
+        lambda value: value.update(state="REOPENED", analysis_revision=2),
+    )
+    assert verified(editor, tmp_path) == (1, {"VS-HIS-009"})

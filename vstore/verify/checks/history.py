@@ -61,6 +61,12 @@ _CHANGES: Final[dict[str, frozenset[str]]] = {
     name: frozenset(member for rule in LIFECYCLE if rule.event == name for member in rule.changes)
     for name in {rule.event for rule in LIFECYCLE}
 }
+#: Whoever reopens a case may change them; only what came in new must have.
+_TRACES: Final[dict[str, frozenset[str]]] = {
+    "reopen.review": frozenset(),
+    "reopen.patch_rejected": frozenset(),
+    "reopen.new_input": frozenset({"inputs"}),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,8 +235,8 @@ class HistoryCheck:
                     affects=(step.name,),
                 )
             seen.add(event.kind)
-            members = _CHANGES.get(event.kind)
-            if not members or event.kind.startswith("reopen."):
+            members = _TRACES.get(event.kind, _CHANGES.get(event.kind))
+            if not members:
                 continue
             if parent is not None and not any(
                 _member(parent, one) != _member(child, one) for one in members
