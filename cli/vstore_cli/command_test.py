@@ -184,7 +184,7 @@ def show(session: Session, request_id: str | None, as_json: bool, draft: bool) -
       vstore test show --json | b3sum
       vstore test show --draft > draft.json
     """
-    from vstore.controller.test_attachments import attachments_of
+    from vstore.handoff.attachments import attachments_of
     from vstore.handoff.drafts import draft_template
     from vstore_cli.handoffs import choose, listed_tests
     from vstore_cli.show_handoff import attachment_line, feedback_lines, request_lines

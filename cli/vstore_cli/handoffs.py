@@ -59,7 +59,7 @@ class ListedTest:
 
 def read_handoffs(package: PinnedPackage) -> HandoffState:
     """Every test of the case up to this generation."""
-    from vstore.controller.projection import follow_handoffs
+    from vstore.handoff.history import follow_handoffs
 
     state = HandoffState()
     follow_handoffs(state, package)

@@ -133,7 +133,7 @@ def test_the_same_draft_confirmed_by_two_people_is_one_answer(
 def test_uploads_from_several_processes_lose_none(answers: tuple[Path, list[Path]]) -> None:
     root, _ = answers
     race(_ATTACH, [[str(root), name] for name in ("a", "b", "c")])
-    from vstore.controller.test_attachments import attachments_of
+    from vstore.handoff.attachments import attachments_of
 
     case = HandoffCase(root, root.parent)
     snapshot = case.tests.snapshot(CASE, PACKAGE)

@@ -793,7 +793,7 @@ def test_attachments_are_appended_and_unknown_files_preserved(waiting: Waiting) 
     same = case.attach(("app.log", b"ZeroDivisionError: division by zero\n"))
     assert (again.repeated, same.repeated) == (False, True)
     assert same.attachments == (first,)
-    from vstore.controller.test_attachments import attachments_of
+    from vstore.handoff.attachments import attachments_of
 
     ref = case.tests.snapshot(CASE, PACKAGE).handoffs[0].request_ref
     stored = attachments_of(case.budget.snapshot(CASE, PACKAGE).package, ref)

@@ -11,12 +11,12 @@ from typing import Final, NamedTuple
 
 from vstore.budget.ledger import find_reservation
 from vstore.controller.projection import Projection, projection_of
-from vstore.controller.test_attachments import check_digest
 from vstore.errors import MissingReservation, NotFoundError, StateError
 from vstore.evidence.documents import FeedbackOrigin, IndexedRecord
 from vstore.evidence.index import Draft, Publication, plan_publication
 from vstore.evidence.limits import EvidenceLimits, check_limits
 from vstore.evidence.payload import feedback_payload
+from vstore.handoff.attachments import check_digest
 from vstore.handoff.documents import OPERATION_OF, AsyncTestFeedback
 from vstore.handoff.matching import feedback_faults, match_faults, refuse
 from vstore.handoff.observations import content_of

@@ -16,22 +16,22 @@ from vstore.budget.facts import RecordFacts
 from vstore.budget.state import LedgerState, OpenAction
 from vstore.controller.cached_tables import CaseTables
 from vstore.controller.fact_cache import CachedFacts, FactCache
-from vstore.controller.folding import empty_states, fold_evidence, fold_ledger, not_continued
+from vstore.controller.folding import empty_states, fold_evidence, fold_ledger
 from vstore.errors import IntegrityError, NotFoundError
 from vstore.evidence.documents import EvidenceRecord, IndexedRecord, ToolOrigin
 from vstore.evidence.state import EvidenceState
-from vstore.handoff.documents import OPERATION_OF, AsyncTestFeedback, AsyncTestRequest
-from vstore.handoff.state import REQUEST, HandoffState
+from vstore.handoff.documents import OPERATION_OF, AsyncTestFeedback
+from vstore.handoff.history import follow_handoffs
+from vstore.handoff.state import HandoffState
 from vstore.objects.durable import DurableIO
 from vstore.objects.ids import ObjectId
 from vstore.objects.memory import ObjectSource
 from vstore.objects.reader import ObjectReader
-from vstore.package.documents import Generation
 from vstore.package.pinned import PinnedPackage
 from vstore.package.repository import Repository
 from vstore.tools.request import ToolRequest, operation_of
 
-__all__ = ["PackageFacts", "Projection", "follow_handoffs", "projection_of"]
+__all__ = ["PackageFacts", "Projection", "projection_of"]
 
 
 class PackageFacts:
@@ -211,31 +211,6 @@ class Projection:
         if package is not None:
             follow_handoffs(self._handoffs, package)
         return self._handoffs
-
-
-def follow_handoffs(state: HandoffState, package: PinnedPackage) -> None:
-    """Fold in the tests of the generations since the one that was taken last.
-
-    Args:
-        state: The fold; changed in place.
-        package: The head.
-
-    Raises:
-        As :meth:`Projection.handoffs`.
-    """
-    objects = package.objects
-    pending: list[tuple[ObjectId, Generation]] = []
-    oid, generation = package.generation_id, package.generation
-    while oid != state.head and REQUEST in generation.artifacts:
-        pending.append((oid, generation))
-        if generation.parent is None:
-            break
-        oid = generation.parent
-        generation = objects.document(oid, Generation)
-    if state.head is not None and oid != state.head:
-        raise not_continued("history of tests")
-    for oid, generation in reversed(pending):
-        state.take(oid, generation, lambda ref: objects.document(ref, AsyncTestRequest))
 
 
 #: Frames after which the cache is written again, in a running process and at its end.

@@ -5,28 +5,24 @@ Bytes are taken in before the publication lock is, so that a slow upload holds n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import BinaryIO, Final, cast
 
-from blake3 import blake3
-
 from vstore.controller.projection import Projection, projection_of
-from vstore.errors import IntegrityError, LimitExceeded, NotFoundError, StateError
+from vstore.errors import LimitExceeded, NotFoundError, StateError
 from vstore.handoff.attachments import attachment_path, check_attachment_name, stored_attachments
 from vstore.handoff.documents import Attachment
 from vstore.handoff.limits import HandoffLimits
 from vstore.handoff.media import SNIFFED_BYTES, media_type
 from vstore.handoff.state import Handoff
-from vstore.objects.ids import ObjectId
-from vstore.objects.memory import ObjectSource
 from vstore.objects.transaction import Transaction
 from vstore.package.lifecycle import check
 from vstore.package.pinned import PinnedPackage
 from vstore.package.repository import Repository
 from vstore.package.tree_builder import TreeBuilder
 
-__all__ = ["Attached", "Upload", "attach", "attachments_of", "check_digest", "waiting_for"]
+__all__ = ["Attached", "Upload", "attach", "unknown_request", "waiting_for"]
 
 _EVENT: Final = "test.attach"
 _PIECE: Final = 1 << 20
@@ -206,40 +202,3 @@ class _Watched:
         if len(self.head) < SNIFFED_BYTES:
             self.head += piece[: SNIFFED_BYTES - len(self.head)]
         return piece
-
-
-def attachments_of(package: PinnedPackage, request_ref: ObjectId) -> list[Attachment]:
-    """The attachments of a request, as an answer lists them.
-
-    Raises:
-        NotFoundError, IntegrityError, InvalidError: One is absent or damaged.
-    """
-    found = []
-    for one in stored_attachments(package.objects, package.generation.attachments, request_ref):
-        with package.objects.open(one.object) as stream:
-            head = stream.read(SNIFFED_BYTES)
-        kind = media_type(head, complete=one.size <= SNIFFED_BYTES)
-        found.append(Attachment(name=one.name, media_type=kind, size=one.size, object=one.object))
-    return found
-
-
-def check_digest(objects: ObjectSource, attachments: Iterable[Attachment]) -> None:
-    """Read attachments through and compare their digests and sizes.
-
-    Raises:
-        IntegrityError: One has other bytes than its id says (``bad_attachment``).
-        NotFoundError: One is absent.
-    """
-    for one in attachments:
-        hasher, size = blake3(), 0
-        with objects.open(one.object) as stream:
-            while piece := stream.read(_PIECE):
-                hasher.update(piece)
-                size += len(piece)
-        if ObjectId.from_bytes(hasher.digest()) != one.object or size != one.size:
-            raise IntegrityError(
-                "an attachment's bytes are not those that its id names",
-                kind="bad_attachment",
-                hint="vstore verify says what is wrong",
-                object=one.object,
-            )

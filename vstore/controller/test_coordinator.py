@@ -18,8 +18,6 @@ from vstore.controller.test_attachments import (
     Attached,
     Upload,
     attach,
-    attachments_of,
-    check_digest,
     unknown_request,
     waiting_for,
 )
@@ -29,7 +27,7 @@ from vstore.errors import (
     MissingReservation,
     OperationConflict,
 )
-from vstore.handoff.attachments import stored_attachments
+from vstore.handoff.attachments import attachments_of, check_digest, stored_attachments
 from vstore.handoff.documents import OPERATION_OF, AsyncTestFeedback, AsyncTestRequest
 from vstore.handoff.drafts import draft_digest, read_draft, read_object
 from vstore.handoff.limits import HandoffLimits

@@ -6,19 +6,32 @@ none replaces another (spec: handoff, lifecycle).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from vstore.errors import InvalidError
+from blake3 import blake3
+
+from vstore.errors import IntegrityError, InvalidError
+from vstore.handoff.documents import Attachment
+from vstore.handoff.media import SNIFFED_BYTES, media_type
 from vstore.objects.ids import ObjectId
 from vstore.objects.memory import ObjectSource
 from vstore.objects.tree import MAX_NAME_BYTES, Tree, TreeEntry, check_tree
+from vstore.package.pinned import PinnedPackage
 
-__all__ = ["StoredAttachment", "attachment_path", "check_attachment_name", "stored_attachments"]
+__all__ = [
+    "StoredAttachment",
+    "attachment_path",
+    "attachments_of",
+    "check_attachment_name",
+    "check_digest",
+    "stored_attachments",
+]
 
 _PREFIX: Final = "b3:"
 _MAX_NAME: Final = 200
+_PIECE: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,3 +113,40 @@ def _entries(objects: ObjectSource, oid: ObjectId) -> Iterator[tuple[str, TreeEn
             yield name.decode(), entry
         except UnicodeDecodeError:
             continue  # no attachment of ours has such a name
+
+
+def attachments_of(package: PinnedPackage, request_ref: ObjectId) -> list[Attachment]:
+    """The attachments of a request, as an answer lists them.
+
+    Raises:
+        NotFoundError, IntegrityError, InvalidError: One is absent or damaged.
+    """
+    found = []
+    for one in stored_attachments(package.objects, package.generation.attachments, request_ref):
+        with package.objects.open(one.object) as stream:
+            head = stream.read(SNIFFED_BYTES)
+        kind = media_type(head, complete=one.size <= SNIFFED_BYTES)
+        found.append(Attachment(name=one.name, media_type=kind, size=one.size, object=one.object))
+    return found
+
+
+def check_digest(objects: ObjectSource, attachments: Iterable[Attachment]) -> None:
+    """Read attachments through and compare their digests and sizes.
+
+    Raises:
+        IntegrityError: One has other bytes than its id says (``bad_attachment``).
+        NotFoundError: One is absent.
+    """
+    for one in attachments:
+        hasher, size = blake3(), 0
+        with objects.open(one.object) as stream:
+            while piece := stream.read(_PIECE):
+                hasher.update(piece)
+                size += len(piece)
+        if ObjectId.from_bytes(hasher.digest()) != one.object or size != one.size:
+            raise IntegrityError(
+                "an attachment's bytes are not those that its id names",
+                kind="bad_attachment",
+                hint="vstore verify says what is wrong",
+                object=one.object,
+            )

@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from vstore.controller.test_attachments import Attached, Upload, attachments_of
+from vstore.controller.test_attachments import Attached, Upload
 from vstore.controller.test_coordinator import AsyncTestCoordinator, Confirmed, Submitted
+from vstore.handoff.attachments import attachments_of
 from vstore.handoff.documents import (
     OPERATION_OF,
     AsyncTestFeedback,

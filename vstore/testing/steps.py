@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from vstore.controller.test_attachments import attachments_of
 from vstore.controller.test_coordinator import Submitted
+from vstore.handoff.attachments import attachments_of
 from vstore.objects.durable import REAL, DurableIO
 from vstore.testing.handoff import HandoffCase, answer_to
 from vstore.testing.investigation import CASE, PACKAGE, Investigation

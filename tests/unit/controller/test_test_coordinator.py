@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from vstore.controller.test_attachments import Upload, attachments_of, check_digest
+from vstore.controller.test_attachments import Upload
 from vstore.controller.test_coordinator import AsyncTestCoordinator
 from vstore.errors import (
     IntegrityError,
@@ -27,6 +27,7 @@ from vstore.errors import (
 )
 from vstore.evidence.documents import EvidenceContent, EvidenceRecord, FeedbackOrigin
 from vstore.evidence.limits import EvidenceLimits
+from vstore.handoff.attachments import attachments_of, check_digest
 from vstore.handoff.documents import AsyncTestFeedback
 from vstore.handoff.limits import HandoffLimits
 from vstore.objects.canonical import encode, to_value
