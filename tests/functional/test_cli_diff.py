@@ -51,6 +51,10 @@ def test_two_copies(investigated: CommandLine) -> None:
     assert vstore.ok("diff", f"{copy}@g3", "g3").lines[2:] == ["the same generation"]
     value = vstore.ok("diff", "HEAD", copy, "--json").json
     assert value["common"]["generation"] == number
+    bundle = copy.with_name("copy.zip")
+    CommandLine(copy).ok("bundle", "create", bundle)
+    assert vstore.ok("diff", bundle, copy).lines[2:] == ["the same generation"]
+    assert vstore.ok("diff", f"{bundle}@HEAD~1", f"g{number}").lines[2:] == ["the same generation"]
 
 
 def test_over_revisions(investigated: CommandLine) -> None:
