@@ -27,32 +27,29 @@ from blake3 import blake3  # noqa: E402
 from reader_bundle import Bundle  # noqa: E402
 from reader_documents import Schemas, Unreadable, parse, parse_loosely  # noqa: E402
 from reader_evidence import Evidence  # noqa: E402
+from reader_files import Folder, check_names, large_path, read_large  # noqa: E402
 from reader_handoff import Calls, Tests  # noqa: E402
 from reader_history import (  # noqa: E402
     KNOWN,
     RESERVED,
     Lifecycle,
     MerkleTree,
-    Trees,
     check_generation,
     check_refs,
 )
 from reader_ledger import Ledger  # noqa: E402
 from reader_log import (  # noqa: E402
     ZEROS,
-    Folder,
     Frame,
     Log,
     Stored,
     Unopenable,
     Unsupported,
     check_layout,
-    check_names,
     frame_objects,
-    large_path,
     oid_of,
-    read_large,
 )
+from reader_trees import Trees  # noqa: E402
 
 AREAS: Final = (
     "container", "objects", "history", "inputs", "evidence", "ledger", "investigation",
