@@ -8,6 +8,10 @@ memory, judges what the pages say, prints findings by area, and exits with 0, 1 
 ``format.md`` says under "Verdicts". What it doesn't judge: what queries yield when they are
 asked again, the inner form of database snapshots, the rules of tests and calls, and an
 incremental bundle together with what it continues.
+
+The tables of documents and events are read from the pages. ``reader_log`` reads segments and
+frames, ``reader_files`` and ``reader_bundle`` the files that they are in, ``reader_documents``
+canonical JSON; the other modules judge what their names say.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ from vstore.objects.merkle import EMPTY_ROOT, leaf_hash, root
 from vstore.objects.refs import decode_ref, encode_ref
 from vstore.objects.segment import SEGMENT_HEADER_BYTES, parse_segment_header
 from vstore.objects.tree import Tree
+from vstore.package.bundle_layout import Member, local_header
 from vstore.package.lifecycle import RULES
 from vstore.testing.format_tables import format_tables
 from vstore.tools.chunker import key_of
@@ -135,6 +136,13 @@ def test_segment_and_frame() -> None:
     assert (frame.sequence, frame.parent, frame.generation) == (1, None, None)
     text = (SPEC / "log.md").read_text("utf-8")
     assert f"bytes, the frame {frame.length}, the segment {len(data)}" in " ".join(text.split())
+
+
+def test_header_of_a_bundles_member() -> None:
+    (dump,) = re.findall(
+        r"^```text\n(.*?)^```$", (SPEC / "bundle.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
+    assert local_header(Member(b"VSTORE", 76, 0x11223344)) == bytes.fromhex(dump)
 
 
 def test_object_id() -> None:
