@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +32,7 @@ from vstore.package.transfer import IncomingHistory
 from vstore.package.workspace import Workspace
 from vstore.tools.router import Router
 from vstore.verify.bundle import open_source
-from vstore.verify.replay import verify_source
+from vstore.verify.replay import verify_package, verify_source
 from vstore.verify.report import EXIT_FAULTY, EXIT_VERIFIED, Report
 
 __all__ = [
@@ -176,6 +179,8 @@ def _verify(workspace: Workspace, held: Path, name: str, router: Router | None) 
         return report
     first = next((one for one in report.findings if one.severity != "note"), None)
     why = "" if first is None else f": {first.code}"
+    if base is not None and report.exit_code == EXIT_FAULTY:
+        _refuse_faulty_base(base)
     if report.exit_code == EXIT_FAULTY:
         raise NotVerified(
             f"the package doesn't verify{why}",
@@ -197,11 +202,25 @@ def _verify(workspace: Workspace, held: Path, name: str, router: Router | None) 
     )
 
 
+def _refuse_faulty_base(base: Path) -> None:
+    """What an incremental bundle continues is not the bundle's fault."""
+    report = verify_package(base, recompute=False)
+    if report.exit_code == EXIT_FAULTY:
+        first = next(one for one in report.findings if one.severity == "error")
+        raise IntegrityError(
+            f"the package that is here doesn't verify: {first.code}",
+            kind=LOCAL_PACKAGE,
+            hint="vstore verify says more of it",
+            case_id=report.case_id,
+        )
+
+
 def _take(
     workspace: Workspace, held: Path, case_id: str, package_id: str, report: Report
 ) -> Admission:
     path = workspace.package_path(case_id)
     if not is_package(path):
+        _clear(path)
         with closing(BundleFile(held)) as file:
             unpack_bundle(file, path, io=workspace.io)
         head = workspace.repository(case_id, package_id).pinned()
@@ -228,6 +247,18 @@ def _take(
                 hint="vstore verify says more of it",
                 case_id=case_id,
             ) from error
+
+
+def _clear(path: Path) -> None:
+    """Remove what earlier admissions of this case left that a crash ended.
+
+    The caller has the claim of the case, so nobody is unpacking there now.
+    """
+    leftover = re.compile(re.escape(f".{path.name}.") + r"[0-9]+\.tmp").fullmatch
+    with suppress(OSError), os.scandir(path.parent) as entries:
+        for entry in entries:
+            if leftover(entry.name) and entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.path, ignore_errors=True)
 
 
 def _fast_forward(

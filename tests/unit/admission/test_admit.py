@@ -109,6 +109,16 @@ def test_a_case_that_is_new_is_installed(site: Site) -> None:
     BudgetManager(site.workspace).reserve(CASE, PACKAGE, "H1", "q9", operation="source.list")
 
 
+def test_what_a_crash_left_of_an_installation_goes(site: Site) -> None:
+    root = site.workspace.root
+    for name in (f".{CASE}.77.tmp", f".{CASE}.x.tmp", f".{CASE}2.77.tmp"):
+        (root / name / "refs").mkdir(parents=True)
+    admit(site.workspace, site.bundle())
+    names = sorted(one.name for one in root.iterdir())
+    assert names == sorted([".admission", CASE, f".{CASE}.x.tmp", f".{CASE}2.77.tmp"])
+    assert site.workspace.cases() == [CASE]
+
+
 def test_admitting_again_changes_nothing(site: Site) -> None:
     bundle = site.bundle()
     admit(site.workspace, bundle)
@@ -176,6 +186,23 @@ def test_an_incremental_bundle_without_its_base(site: Site) -> None:
     admit(site.workspace, old)
     error = refused(site, Unverifiable, lambda: admit(site.workspace, partial))
     assert since in error.hint
+
+
+def test_a_base_that_is_damaged_is_not_the_bundles_fault(site: Site) -> None:
+    admit(site.workspace, site.bundle())
+    before = site.head
+    site.work("q2")
+    bundle = site.bundle(since=before)
+    site.workspace.close()
+    log = site.workspace.root / CASE / "objects" / "log" / "00000001.vlog"
+    good = log.read_bytes()
+    content = bytearray(good)
+    content[len(content) // 2] ^= 1
+    log.write_bytes(content)
+    error = refused(site, IntegrityError, lambda: admit(site.workspace, bundle))
+    assert error.kind == "local_package"
+    log.write_bytes(good)
+    assert admit(site.workspace, bundle).outcome == "fast_forwarded"
 
 
 def test_a_package_folder_is_admitted_too(site: Site) -> None:
