@@ -9,7 +9,7 @@ import pytest
 from vstore.testing.bad import BAD_PACKAGES, UNMADE, BadPackage
 from vstore.testing.bad.make import write_all
 from vstore.testing.bad.page import render
-from vstore.testing.golden import GOOD, make_good
+from vstore.testing.golden import BUNDLE, GOOD, make_good
 from vstore.verify import verify_package
 from vstore.verify.formats import Run
 from vstore.verify.formats import render as render_report
@@ -36,7 +36,7 @@ def test_every_code_has_a_package_or_a_reason_why_not() -> None:
     assert sorted([*made, *unmade]) == sorted(RULES)
 
 
-@pytest.mark.parametrize("name", GOOD)
+@pytest.mark.parametrize("name", [*GOOD, BUNDLE])
 def test_committed_good_packages_stay_good(name: str) -> None:
     report = verify_package(FIXTURES / name)
     assert (report.findings, report.exit_code, report.not_checked) == ((), 0, ())
@@ -44,13 +44,13 @@ def test_committed_good_packages_stay_good(name: str) -> None:
 
 def test_good_packages_made_anew_are_good(tmp_path: Path) -> None:
     make_good(tmp_path / "good")
-    for name in GOOD:
+    for name in (*GOOD, BUNDLE):
         report = verify_package(tmp_path / "good" / name)
         assert (report.findings, report.exit_code) == ((), 0)
 
 
 def test_good_packages_are_complete_and_small() -> None:
-    assert sorted(path.name for path in FIXTURES.iterdir()) == sorted(GOOD)
+    assert sorted(path.name for path in FIXTURES.iterdir()) == sorted([*GOOD, BUNDLE])
     size = sum(path.stat().st_size for path in FIXTURES.rglob("*") if path.is_file())
     assert size < 1_000_000
 

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from vstore.budget.documents import BudgetPolicy
+from vstore.controller.bundles import create_bundle
+from vstore.controller.case_lifecycle import CaseLifecycle
 from vstore.objects.memory import ObjectSink
 from vstore.package.documents import SnapshotDescriptor
 from vstore.package.inputs import InputFile
@@ -21,11 +23,15 @@ from vstore.testing.calls import small_calls
 from vstore.testing.editor import PackageEditor
 from vstore.testing.handoff import handed_out
 from vstore.testing.investigation import CASE, INSTANT, PACKAGE, POLICY, Investigation
+from vstore.testing.reopened import next_revision
 from vstore.tools.capture_jsonl import capture_jsonl
 from vstore.tools.capture_source import capture_source
 from vstore.tools.request import DatabaseRows, DatabaseSchema, SourceList, SourceRead, SourceSearch
 
-__all__ = ["GOOD", "make_good"]
+__all__ = ["BUNDLE", "GOOD", "make_good"]
+
+#: The bundle of the package ``investigation``.
+BUNDLE: Final = "investigation.vstore.zip"
 
 #: One byte more than an object that is kept in the log.
 _LARGE: Final = (1 << 20) + 1
@@ -122,12 +128,45 @@ def _tests(root: Path, scratch: Path) -> None:
     case.close()
 
 
+def _reopened(root: Path, scratch: Path) -> None:
+    """Three revisions: one that a review ended, one that was held and that new input ended."""
+    one = Investigation(root, scratch)
+    one.begin()
+    life, case = CaseLifecycle(one.workspace), one.workspace.case(CASE)
+    saved = one.ask("batch-1", [("H1", "q1", SourceSearch(source="code", pattern="BUG"))])
+    one.settle(saved, 0, "H1", "q1", 80)
+    one.budget.reserve(CASE, PACKAGE, "H2", "q2", operation="source.list")
+    case.advance()
+    life.reopen(CASE, PACKAGE, "review", reason="the reviewer is not convinced")
+    next_revision(one, "H1", "H3")
+    saved = one.ask("batch-1", [("H3", "q1", SourceSearch(source="code", pattern="def"))])
+    one.settle(saved, 0, "H3", "q1", 90)
+    life.block(
+        CASE,
+        PACKAGE,
+        "PROVIDER_UNAVAILABLE",
+        retry_not_before="2026-01-02T03:00:00Z",
+        automatic_retry=True,
+        note="no model answers",
+    )
+    life.resume(CASE, PACKAGE, automatic=True)
+    one.budget.reserve(CASE, PACKAGE, "H1", "q2", operation="source.search")
+    log = scratch / "late.log"
+    log.write_bytes(b"ZeroDivisionError\n")
+    life.reopen(
+        CASE, PACKAGE, "new_input", reason="a log came in", files=[InputFile(log, b"late.log")]
+    )
+    case.advance()
+    one.close()
+
+
 #: By name, what makes each.
 GOOD: Final[dict[str, Callable[[Path, Path], None]]] = {
     "investigation": _investigation,
     "large": _large,
     "calls": _calls,
     "tests": _tests,
+    "reopened": _reopened,
 }
 
 
@@ -149,3 +188,4 @@ def make_good(target: Path) -> None:
             for folder in sorted((target / name).rglob("*"), reverse=True):
                 if folder.is_dir() and not any(folder.iterdir()):
                     folder.rmdir()
+    create_bundle(target / "investigation", target / BUNDLE)
