@@ -12,6 +12,7 @@ import pytest
 from vstore.objects.ids import object_id
 from vstore.objects.plain_json import encode_value
 from vstore.package.workspace import Workspace
+from vstore.testing.bad.change import put
 from vstore.testing.calls import small_calls
 from vstore.testing.editor import EditedFrame, PackageEditor, StoredObject
 from vstore.testing.investigation import INSTANT
@@ -135,3 +136,26 @@ def test_reopened_for_new_input_and_none_came(tmp_path: Path) -> None:
         lambda value: value.update(state="REOPENED", analysis_revision=2),
     )
     assert verified(editor, tmp_path) == (1, {"VS-HIS-009"})
+
+
+REQUEST = "tool-request-v1"
+
+
+@pytest.mark.parametrize(("action", "code"), [("nobody", "VS-EVD-020"), ("q5", "VS-EVD-021")])
+def test_a_query_that_failed_had_an_action_too(
+    original: Path, tmp_path: Path, action: str, code: str
+) -> None:
+    editor = PackageEditor(original)
+    for schema, member in ((REQUEST, "queries"), ("tool-reply-v1", "results")):
+        target = editor.find(schema, 1)
+        assert target.value[member][2]["action_id"] == "q6"
+        editor.edit(target, put(f"/{member}/2/action_id", action))
+    editor.rechain()
+    report = verify_package(editor.save(tmp_path / "first"))
+    (payload,) = [one.expected for one in report.findings if one.code == "VS-EVD-009"]
+    editor.edit(editor.find("evidence-index-v1", 1), put("/payload", payload))
+    editor.rechain()
+    report = verify_package(editor.save(tmp_path / "forged"))
+    found = [one for one in report.findings if one.severity == "error"]
+    assert code in {one.code for one in found}
+    assert {one.pointer for one in found} == {"/queries/2/action_id"}

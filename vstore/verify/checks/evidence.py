@@ -18,6 +18,7 @@ from vstore.evidence.state import EvidenceState
 from vstore.objects.canonical import to_value
 from vstore.objects.ids import ObjectId
 from vstore.objects.sealed import Sealed
+from vstore.tools.request import ToolQuery, operation_of
 from vstore.verify.checks.difference import difference_of
 from vstore.verify.checks.history import Step
 from vstore.verify.checks.objects import ObjectCheck
@@ -278,34 +279,72 @@ class EvidenceCheck:
         taken: set[str] = set()
         for draft, record in zip(drafts, batch.records, strict=True):
             name = f"record {record.document.id}"
-            if draft.action_id in taken or self.state.recorded(revision, draft.action_id):
-                self._found.add(
-                    "VS-EVD-021",
-                    f"{name} is not the first record of action {draft.action_id}",
-                    object=record.id,
-                    pointer="/action_id",
-                    affects=(name,),
-                )
-            taken.add(draft.action_id)
-            if self._ledger.suspended is not None:
-                self._found.skip("reservations of later records: the ledger can't be followed")
-                continue
-            action = self._ledger.open_action(revision, draft.action_id)
-            operation = batch.source.operation(draft)
-            if (
-                action is None
-                or action.hypothesis_id != draft.hypothesis_id
-                or action.operation != operation
-                or action.is_recorded
-            ):
-                self._found.add(
-                    "VS-EVD-020",
-                    f"{name}: no open reservation of {draft.hypothesis_id} for action "
-                    f"{draft.action_id} and operation {operation}",
-                    object=record.id,
-                    pointer="/action_id",
-                    affects=(name,),
-                )
+            self._check_action(
+                revision,
+                batch.source.operation(draft),
+                draft,
+                taken,
+                (record.id, name, "/action_id"),
+            )
+        for position, query in batch.source.fruitless():
+            self._check_action(
+                revision,
+                operation_of(query.arguments),
+                query,
+                taken,
+                (
+                    batch.source.documents[0],
+                    f"query {position} of {batch.index.operation_id}",
+                    f"/queries/{position}/action_id",
+                ),
+            )
+
+    def _check_action(
+        self,
+        revision: int,
+        operation: str,
+        asked: Draft | ToolQuery,
+        taken: set[str],
+        place: tuple[ObjectId, str, str],
+    ) -> None:
+        """Each result, an error too, is of an action of its own that waits for it.
+
+        Args:
+            revision: The analysis revision.
+            operation: What the action must be reserved for.
+            asked: Names hypothesis and action.
+            taken: Actions of the batch before this one.
+            place: Object, name and pointer, for the finding.
+        """
+        assert self.state is not None
+        oid, name, pointer = place
+        if asked.action_id in taken or self.state.recorded(revision, asked.action_id):
+            self._found.add(
+                "VS-EVD-021",
+                f"{name} is not the first record of action {asked.action_id}",
+                object=oid,
+                pointer=pointer,
+                affects=(name,),
+            )
+        taken.add(asked.action_id)
+        if self._ledger.suspended is not None:
+            self._found.skip("reservations of later records: the ledger can't be followed")
+            return
+        action = self._ledger.open_action(revision, asked.action_id)
+        if (
+            action is None
+            or action.hypothesis_id != asked.hypothesis_id
+            or action.operation != operation
+            or action.is_recorded
+        ):
+            self._found.add(
+                "VS-EVD-020",
+                f"{name}: no open reservation of {asked.hypothesis_id} for action "
+                f"{asked.action_id} and operation {operation}",
+                object=oid,
+                pointer=pointer,
+                affects=(name,),
+            )
 
     def _compare(self, batch: _Batch, planned: Publication) -> None:
         for record, expected in zip(batch.records, planned.records, strict=True):

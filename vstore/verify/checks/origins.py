@@ -15,7 +15,7 @@ from vstore.objects.canonical import to_value
 from vstore.objects.ids import Digest, ObjectId
 from vstore.objects.sealed import Sealed
 from vstore.tools.reply import ReplyEnvelope
-from vstore.tools.request import ToolRequest, operation_of
+from vstore.tools.request import ToolQuery, ToolRequest, operation_of
 from vstore.verify.checks.difference import difference_of
 from vstore.verify.checks.history import Step
 from vstore.verify.checks.objects import ObjectCheck
@@ -58,6 +58,10 @@ class RecordSource(Protocol):
 
     def operation(self, draft: Draft) -> str:
         """The budget operation that a draft's action must be reserved for."""
+        ...
+
+    def fruitless(self) -> list[tuple[int, ToolQuery]]:
+        """Queries that brought an error and so no record, with their positions."""
         ...
 
 
@@ -115,6 +119,15 @@ class ToolSource:
         """See :class:`RecordSource`."""
         assert isinstance(draft.origin, ToolOrigin)
         return operation_of(self._request.queries[draft.origin.position].arguments)
+
+    def fruitless(self) -> list[tuple[int, ToolQuery]]:
+        """See :class:`RecordSource`."""
+        pairs = zip(self._request.queries, self._envelope.results, strict=False)
+        return [
+            (position, query)
+            for position, (query, result) in enumerate(pairs)
+            if result.content is None
+        ]
 
 
 class FeedbackSource:
@@ -204,6 +217,10 @@ class FeedbackSource:
         """See :class:`RecordSource`."""
         del draft
         return OPERATION_OF[self._feedback.executor]
+
+    def fruitless(self) -> list[tuple[int, ToolQuery]]:
+        """See :class:`RecordSource`."""
+        return []
 
 
 class SourceReader:
