@@ -301,7 +301,7 @@ def _add(
     replace: bool,
 ) -> AddedInputs:
     if not files:
-        return AddedInputs(base.raw_input, 0, 0, ())
+        return AddedInputs(base.raw_input, 0, 0, (), 0)
     return add_inputs(
         base.objects,
         base.raw_input,

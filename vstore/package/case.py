@@ -16,7 +16,7 @@ from vstore.objects.memory import ObjectSink
 from vstore.objects.plain_json import decode_value
 from vstore.package.documents import Hypotheses, Hypothesis, SnapshotDescriptor, State
 from vstore.package.hypotheses import read_hypotheses
-from vstore.package.inputs import InputFile, add_inputs
+from vstore.package.inputs import InputFile, add_inputs, excluded_note
 from vstore.package.lifecycle import Rule, check
 from vstore.package.pinned import INPUTS_SOURCE, PinnedPackage
 from vstore.package.repository import Repository
@@ -98,7 +98,11 @@ class Case:
                 transaction,
                 case_id,
                 package_id,
-                events=[self.repository.event("init", actor=actor)],
+                events=[
+                    self.repository.event(
+                        "init", actor=actor, reason=excluded_note(exclude, added.excluded)
+                    )
+                ],
                 inputs=added.root,
             )
 
@@ -140,7 +144,11 @@ class Case:
             head = self.repository.publish(
                 transaction,
                 base,
-                events=[self.repository.event("input.add", actor=actor)],
+                events=[
+                    self.repository.event(
+                        "input.add", actor=actor, reason=excluded_note(exclude, added.excluded)
+                    )
+                ],
                 inputs=added.root,
             )
             return Added(head, added.added)

@@ -154,6 +154,11 @@ class FolderCapture:
             )
         self._enter(where, target)
 
+    @property
+    def excluded(self) -> tuple[bytes, ...]:
+        """Paths that a pattern left out so far, in byte order."""
+        return tuple(sorted(self._excluded))
+
     def build(self) -> CapturedTree:
         """Write the trees of everything captured so far."""
         built = self._builder.build(self._sink)
@@ -163,7 +168,7 @@ class FolderCapture:
             files=built.files,
             links=built.links,
             folders=built.folders,
-            excluded=tuple(sorted(self._excluded)),
+            excluded=self.excluded,
         )
 
     def _enter(self, where: bytes, target: bytes) -> None:

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from vstore.errors import InvalidError, NotFoundError
 from vstore.objects.ids import ObjectId
@@ -25,8 +26,12 @@ __all__ = [
     "add_inputs",
     "check_present",
     "empty_inputs",
+    "excluded_note",
     "input_file",
 ]
+
+#: Characters of patterns that an event quotes; of more it says how many there were.
+_MAX_SHOWN_PATTERNS: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +89,14 @@ class AddedInputs:
         size: Bytes of all its files.
         files: All its files and links.
         added: Paths that are new or have new bytes, in byte order; an empty folder ends in ``/``.
+        excluded: How many paths patterns left out; a folder counts once for all below it.
     """
 
     root: ObjectId
     size: int
     files: int
     added: tuple[bytes, ...]
+    excluded: int
 
 
 def empty_inputs(sink: ObjectSink) -> ObjectId:
@@ -135,12 +142,28 @@ def add_inputs(
         for root in packages:
             refuse_own(root, one.source)
         capture.add(one.source, one.target)
+    excluded = len(capture.excluded)
     builder = TreeBuilder() if base is None else TreeBuilder.from_tree(objects, base)
     added = _merge(builder, incoming, replace=replace)
     built = builder.build(sink)
     limits.check_bytes(built.size)
     limits.check_files(built.files + built.links)
-    return AddedInputs(built.root, built.size, built.files + built.links, tuple(added))
+    return AddedInputs(built.root, built.size, built.files + built.links, tuple(added), excluded)
+
+
+def excluded_note(exclude: Sequence[str], count: int) -> str | None:
+    """What an event says of files that patterns kept out of the raw input; None for none.
+
+    Args:
+        exclude: The patterns.
+        count: How many paths they left out.
+    """
+    if not count:
+        return None
+    shown = ", ".join(exclude)
+    if len(shown) > _MAX_SHOWN_PATTERNS:
+        shown = f"{len(exclude)} patterns"
+    return f"left out {count} {'path' if count == 1 else 'paths'} by {shown}"
 
 
 def _merge(builder: TreeBuilder, incoming: TreeBuilder, *, replace: bool) -> list[bytes]:

@@ -243,7 +243,8 @@ class _Query:
         place = self._places.get(name)
         if place is None:
             raise QueryRefused(
-                "unknown_column", f"the table has {len(self._table.columns)} columns, none so named"
+                "unknown_column",
+                f"none of the table's columns is named so; it has {len(self._table.columns)}",
             )
         return place
 
@@ -288,7 +289,7 @@ def _table(snapshot: DatabaseSnapshot, name: Text) -> TableContent:
             )
         raise QueryRefused(
             "unknown_table",
-            f"the snapshot has {len(snapshot.content.tables)} tables, none so named",
+            f"none of the snapshot's tables is named so; it has {len(snapshot.content.tables)}",
         )
     if table.unread is not None and not table.rows:
         raise QueryRefused("unread_table", f"no row of the table could be captured: {table.unread}")

@@ -8,8 +8,15 @@ import pytest
 from vstore.errors import InvalidError, LimitExceeded
 from vstore.objects.memory import MemoryObjects
 from vstore.objects.tree import walk
-from vstore.package.inputs import InputFile, add_inputs, empty_inputs, input_file
+from vstore.package.inputs import (
+    InputFile,
+    add_inputs,
+    empty_inputs,
+    excluded_note,
+    input_file,
+)
 from vstore.package.limits import PackageLimits
+from vstore.package.workspace import Workspace
 
 
 def paths(sink: MemoryObjects, root: object) -> dict[bytes, bytes]:
@@ -132,3 +139,24 @@ def test_limits_bound_the_whole_raw_input(tmp_path: Path) -> None:
     with pytest.raises(LimitExceeded) as caught:
         add_inputs(sink, base, sink, files[2:], limits=PackageLimits(max_input_files=2))
     assert caught.value.details["limit"] == "max_input_files"
+
+
+def test_what_a_pattern_leaves_out_is_on_record(tmp_path: Path) -> None:
+    folder = tmp_path / "material"
+    folder.mkdir()
+    for name in ("report.txt", "a.pyc", "b.pyc"):
+        (folder / name).write_text(name)
+    with Workspace.create(tmp_path / "w") as workspace:
+        package = workspace.init("c", None, [input_file(folder)], exclude=["*.pyc"])
+        (event,) = package.generation.events
+        assert event.reason == "left out 2 paths by *.pyc"
+        more = tmp_path / "more"
+        more.mkdir()
+        (more / "log.txt").write_text("log")
+        added = workspace.case("c").input_add([input_file(more)], exclude=["*.pyc"])
+        assert added.package.generation.events[0].reason is None
+
+
+def test_many_patterns_are_counted() -> None:
+    assert excluded_note(["x" * 100] * 6, 1) == "left out 1 path by 6 patterns"
+    assert excluded_note(["*"], 0) is None
