@@ -40,6 +40,7 @@ from reader_history import (  # noqa: E402
     MerkleTree,
     check_generation,
     check_refs,
+    check_removed,
 )
 from reader_ledger import Ledger  # noqa: E402
 from reader_log import (  # noqa: E402
@@ -376,6 +377,7 @@ class Package:
             self.report("history", "error", f"generation {number}: its frame continues another")
         if child["history"]["root"] != self._history.root():
             self.report("history", "error", f"generation {number}: wrong root of the history")
+        check_removed(number, parent, child, self.report)
         for name, artifact in child["artifacts"].items():
             known = parent is not None and parent["artifacts"].get(name) == artifact
             if name not in KNOWN | RESERVED and not known:

@@ -235,14 +235,20 @@ def _check_members(
             wrong(f"snapshot {name} changed", "inputs")
     for name in before["artifacts"].keys() | child["artifacts"].keys():
         old, new = before["artifacts"].get(name), child["artifacts"].get(name)
-        if old == new:
-            continue
-        if new is None:
-            reopened = child["analysis_revision"] > before["analysis_revision"]
-            if not (reopened and name == "hypotheses"):
-                wrong(f"artifact {name} disappeared")
-        elif f"artifacts.{name}" not in allowed and name in KNOWN:
+        if old == new or new is None:
+            continue  # removed ones are looked at whatever the events say
+        if f"artifacts.{name}" not in allowed and name in KNOWN:
             wrong(f"artifact {name} changed")
+
+
+def check_removed(number: int, parent: Document | None, child: Document, report: Report) -> None:
+    """Check that no artifact disappeared, but hypotheses at a new revision."""
+    if parent is None:
+        return
+    reopened = child["analysis_revision"] > parent["analysis_revision"]
+    for name in parent["artifacts"].keys() - child["artifacts"].keys():
+        if not (reopened and name == "hypotheses"):
+            report("history", "error", f"generation {number}: artifact {name} disappeared")
 
 
 def declared_roots(parent: Document | None, child: Document) -> dict[str, list[str]]:
