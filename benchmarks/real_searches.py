@@ -37,7 +37,9 @@ def recompute_seconds(root: Path, count: int) -> tuple[float, int]:
     """
     source = root / "source"
     size = _make_source(source)
-    case = BenchmarkCase(root / "package", WorkloadAdapter([]))
+    adapter = WorkloadAdapter([])
+    adapter.files["empty.py"] = b""
+    case = BenchmarkCase(root / "package", adapter)
     (root / "scratch").mkdir()
     case.begin(root / "scratch", lambda sink: _capture(source, sink))
     router = Router.default()

@@ -102,6 +102,9 @@ def _table(count: int, rows: Sequence[Row], facts: Mapping[str, Any]) -> str:
     for name in ("restic check --read-data", "borg check --verify-data"):
         found = facts["machine"].get(name.split()[0])
         lines.append(f"| verify | {name} | {found} | ≥ 2.5 | ≥ 5 | |")
+    used = ", ".join(f"{name} {value}" for name, value in facts["processor_milliseconds"].items())
+    loads = f"{facts['load_before']} before, {facts['load_after']} after"
+    lines += ["", f"Processor milliseconds per publication: {used}. Load of the machine: {loads}."]
     machine = ", ".join(f"{name} {value}" for name, value in facts["machine"].items())
     lines += ["", f"Machine: {machine}.", ""]
     return "\n".join(lines)
