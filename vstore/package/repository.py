@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, Unpack
 
-from vstore.errors import ConflictError, VStoreError
+from vstore.errors import ConflictError, IntegrityError, VStoreError
 from vstore.objects.canonical import encode
 from vstore.objects.durable import DurableIO
 from vstore.objects.ids import ObjectId
@@ -201,7 +201,7 @@ class Repository:
         with self.mutex:
             self._writer.log.check()
             if not self._refs_checked:
-                refs_policy.refuse_damaged(self.reader.ref_report())
+                self._check_refs()
                 self._refs_checked = True
             with self._writer.transaction() as transaction:
                 yield transaction
@@ -388,6 +388,15 @@ class Repository:
                 *(refs_policy.in_words(one) for one in statuses),
                 *(f"remove {TMP}/{path.name}, which a crash left" for path in left),
             ]
+
+    def _check_refs(self) -> None:
+        try:
+            refs_policy.refuse_damaged(self.reader.ref_report())
+        except IntegrityError:
+            # Another process may have published in between: look again while none can.
+            with self._writer.lock:
+                self.reader.refresh()
+                refs_policy.refuse_damaged(self.reader.ref_report())
 
     def _restore_refs(self, *, accept: bool) -> None:
         self._writer.restore_refs(
