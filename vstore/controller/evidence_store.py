@@ -6,35 +6,34 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from vstore.budget.ledger import find_reservation
+from vstore.controller.evidence_batch import (
+    Batch,
+    check_generation,
+    check_identity,
+    check_reservations,
+    documents_of,
+    drafts_of,
+    read_batch,
+)
 from vstore.controller.feedback_evidence import store_feedback
 from vstore.controller.projection import Projection, projection_of
 from vstore.errors import (
     ForgedReply,
-    InvalidError,
-    MissingReservation,
-    StaleGeneration,
     StateError,
-    VStoreError,
 )
-from vstore.evidence.content import envelope
-from vstore.evidence.documents import EvidenceContent, IndexedRecord, ToolOrigin
-from vstore.evidence.index import Draft, Publication, check_actions, plan_publication
+from vstore.evidence.documents import IndexedRecord
+from vstore.evidence.index import check_actions, plan_publication
 from vstore.evidence.limits import EvidenceLimits, check_limits
-from vstore.evidence.payload import tool_payload
 from vstore.evidence.state import Operation
-from vstore.objects.canonical import decode, encode, to_value
+from vstore.objects.canonical import encode, to_value
 from vstore.objects.difference import first_difference
-from vstore.objects.document import Document
-from vstore.objects.ids import Digest, ObjectId
-from vstore.objects.plain_json import encode_value
-from vstore.objects.sealed import Sealed, seal
+from vstore.objects.ids import ObjectId
 from vstore.package.lifecycle import check
 from vstore.package.pinned import PinnedPackage
 from vstore.package.repository import Repository
 from vstore.package.workspace import Workspace, check_name
-from vstore.tools.reply import ReplyEnvelope, ToolReply
-from vstore.tools.request import ToolRequest, operation_of
+from vstore.tools.reply import ToolReply
+from vstore.tools.request import ToolRequest
 from vstore.tools.router import Router
 
 __all__ = ["EvidenceSnapshot", "EvidenceStore", "Saved"]
@@ -75,22 +74,6 @@ class EvidenceSnapshot:
     index_ref: ObjectId | None
     records: tuple[IndexedRecord, ...]
     package: PinnedPackage
-
-
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    """A request and the reply to it, as a caller gave them."""
-
-    request: Sealed[ToolRequest]
-    #: The reply as it was given, whatever it holds.
-    reply: ToolReply | dict[str, Any]
-    #: Its canonical bytes; empty where it is not even well-formed.
-    encoded: bytes
-    #: The reply split for storage; None where it is not even well-formed.
-    envelope: Sealed[ReplyEnvelope] | None
-    contents: list[Sealed[EvidenceContent] | None]
-    #: Empty where the reply isn't well-formed: equal to no payload that was ever stored.
-    payload: Digest
 
 
 class EvidenceStore:
@@ -152,7 +135,7 @@ class EvidenceStore:
                 written.
         """
         check_name(operation_id, "operation")
-        batch = _batch(request, reply)
+        batch = read_batch(request, reply)
         repository = self._workspace.repository(case_id, package_id)
         with repository.evidence_lock():
             package = repository.pinned()
@@ -232,7 +215,7 @@ class EvidenceStore:
                 package=package,
             )
 
-    def _check(self, projection: Projection, package: PinnedPackage, batch: _Batch) -> None:
+    def _check(self, projection: Projection, package: PinnedPackage, batch: Batch) -> None:
         """Everything that must hold before a batch is planned, in the order of the spec."""
         check(package.position, _EVENT)
         if not projection.ledger.is_initialised(package.revision):
@@ -242,16 +225,16 @@ class EvidenceStore:
                 hint="initialise the budget first",
             )
         request = batch.request.document
-        _check_identity(package, request)
-        _check_generation(package, request.generation, unknown_is_forged=False)
+        check_identity(package, request)
+        check_generation(package, request.generation, unknown_is_forged=False)
         reply = batch.reply
         if isinstance(reply, ToolReply | dict):
             bound = reply.generation if isinstance(reply, ToolReply) else reply.get("generation")
-            _check_generation(package, bound, unknown_is_forged=True)
-        _check_reservations(projection, package.revision, request)
+            check_generation(package, bound, unknown_is_forged=True)
+        check_reservations(projection, package.revision, request)
         self._check_reply(package, batch)
 
-    def _check_reply(self, package: PinnedPackage, batch: _Batch) -> None:
+    def _check_reply(self, package: PinnedPackage, batch: Batch) -> None:
         recomputed = self._router.query(package, batch.request.document)
         if batch.envelope is not None and encode(recomputed) == batch.encoded:
             return
@@ -270,12 +253,12 @@ class EvidenceStore:
         projection: Projection,
         package: PinnedPackage,
         operation_id: str,
-        batch: _Batch,
+        batch: Batch,
         actor: str | None,
     ) -> Saved:
         split = batch.envelope
         assert split is not None
-        drafts = _drafts(batch, split.id)
+        drafts = drafts_of(batch, split.id)
         if not drafts:
             none = (None,) * len(batch.contents)
             return Saved(
@@ -296,7 +279,7 @@ class EvidenceStore:
         )
         check_limits(self._limits, planned, {"request": batch.request.size, "reply": split.size})
         with repository.begin() as transaction:
-            for document in _objects(batch, split, planned):
+            for document in documents_of(batch, split, planned):
                 transaction.put_sealed(document)
             head = repository.publish(
                 transaction,
@@ -316,115 +299,8 @@ class EvidenceStore:
         )
 
 
-def _batch(request: ToolRequest, reply: ToolReply | dict[str, Any]) -> _Batch:
-    encoded = encode(request)
-    sealed = seal(decode(encoded, ToolRequest))
-    try:
-        bytes_of_reply = encode(reply) if isinstance(reply, ToolReply) else encode_value(reply)
-        checked = decode(bytes_of_reply, ToolReply)
-        document, contents = envelope(checked.request, checked)
-    except InvalidError:
-        return _Batch(sealed, reply, b"", None, [], "")
-    split = seal(document)
-    payload = tool_payload(sealed.document, document)
-    return _Batch(sealed, reply, bytes_of_reply, split, contents, payload)
-
-
-def _check_identity(package: PinnedPackage, request: ToolRequest) -> None:
-    for name, expected in (
-        ("case_id", package.case_id),
-        ("package_id", package.package_id),
-        ("analysis_revision", package.revision),
-    ):
-        if getattr(request, name) != expected:
-            raise InvalidError(
-                f"the request's {name} is not the package's",
-                kind="identity_mismatch",
-                hint="make the request from the package that it is about",
-                member=name,
-            )
-
-
-def _check_generation(
-    package: PinnedPackage, generation: object, *, unknown_is_forged: bool
-) -> None:
-    if generation == package.generation_id:
-        return
-    if isinstance(generation, str) and _is_earlier(package, generation):
-        raise StaleGeneration(
-            f"asked at an earlier generation than {package.number}, the current one",
-            hint="asking again is enough",
-            current=package.generation_id,
-        )
-    if not unknown_is_forged:
-        raise InvalidError(
-            "the request is bound to a generation that this package never had",
-            kind="unknown_generation",
-            hint="make the request from the package that it is about",
-        )
-
-
-def _is_earlier(package: PinnedPackage, generation: str) -> bool:
-    try:
-        oid = ObjectId.parse(generation)
-        from vstore.package.documents import Generation
-
-        document = package.objects.document(oid, Generation)
-    except VStoreError:
-        return False
-    return document.package_generation < package.number
-
-
-def _check_reservations(projection: Projection, revision: int, request: ToolRequest) -> None:
-    batch: set[str] = set()
-    for query in request.queries:
-        find_reservation(
-            projection.ledger,
-            revision,
-            query.hypothesis_id,
-            query.action_id,
-            operation_of(query.arguments),
-        )
-        if query.action_id in batch or projection.evidence.recorded(revision, query.action_id):
-            raise MissingReservation(
-                f"action {query.action_id} can have only one record",
-                kind="action_recorded",
-                hint="reserve another action for another query",
-                action_id=query.action_id,
-            )
-        batch.add(query.action_id)
-
-
-def _drafts(batch: _Batch, reply: ObjectId) -> list[Draft]:
-    return [
-        Draft(
-            hypothesis_id=query.hypothesis_id,
-            action_id=query.action_id,
-            content=content,
-            origin=ToolOrigin(request=batch.request.id, reply=reply, position=position),
-        )
-        for position, (query, content) in enumerate(
-            zip(batch.request.document.queries, batch.contents, strict=True)
-        )
-        if content is not None
-    ]
-
-
-def _objects(
-    batch: _Batch, split: Sealed[ReplyEnvelope], planned: Publication
-) -> Sequence[Sealed[Document]]:
-    """Everything that a publication adds, in the order of its making."""
-    return [
-        batch.request,
-        split,
-        *(one for one in batch.contents if one is not None),
-        *planned.records,
-        planned.index,
-    ]
-
-
 def _aligned(
-    records: Sequence[IndexedRecord], batch: _Batch
+    records: Sequence[IndexedRecord], batch: Batch
 ) -> tuple[tuple[ObjectId | None, ...], tuple[str | None, ...]]:
     """Records in the positions of the reply; an error result has none."""
     remaining = iter(records)
@@ -440,7 +316,7 @@ def _repeated(
     projection: Projection,
     package: PinnedPackage,
     known: Operation,
-    batch: _Batch,
+    batch: Batch,
 ) -> Saved:
     """Answer a repeat: first make sure that what it found is durable and well referred to."""
     repository.confirm()
