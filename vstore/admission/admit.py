@@ -17,6 +17,7 @@ from vstore.errors import (
     ConflictError,
     IntegrityError,
     InvalidError,
+    NotFoundError,
     UnsupportedError,
     VStoreError,
 )
@@ -220,6 +221,8 @@ def _take(
 ) -> Admission:
     path = workspace.package_path(case_id)
     if not is_package(path):
+        # A package that somebody moved away may still be open here.
+        workspace.forget(case_id)
         _clear(path)
         with closing(BundleFile(held)) as file:
             unpack_bundle(file, path, io=workspace.io)
@@ -239,6 +242,15 @@ def _take(
             repository = workspace.repository(case_id, package_id)
             with repository.evidence_lock(), repository.locked() as head:
                 return _fast_forward(repository, head, incoming, report)
+        except NotFoundError as error:
+            if error.kind != "no_generation":
+                raise
+            raise IntegrityError(
+                "the package that is here was begun and has no generation yet",
+                kind=LOCAL_PACKAGE,
+                hint="finish its init, or move the folder away",
+                case_id=case_id,
+            ) from error
         except (IntegrityError, UnsupportedError) as error:
             # What came in was verified, so it is the package that is here.
             raise type(error)(

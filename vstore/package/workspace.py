@@ -225,6 +225,17 @@ class Workspace:
             )
         return repository
 
+    def forget(self, case_id: str) -> None:
+        """Close the package of a case where it is open; the next use opens what is there then.
+
+        For whoever found that its folder is gone: files that nobody can name any more must
+        not be read or written.
+        """
+        with self._mutex:
+            repository = self._repositories.pop(case_id, None)
+            if repository is not None:
+                repository.close()
+
     def case(self, case_id: str, package_id: str | None = None) -> Case:
         """The operations on a case.
 

@@ -27,6 +27,7 @@ from vstore.objects.ids import ObjectId
 from vstore.objects.locks import LockTimeout
 from vstore.package.inputs import InputFile
 from vstore.package.reader import PackageReader
+from vstore.package.repository import Repository
 from vstore.package.workspace import Workspace
 from vstore.testing.folders import package_bytes
 from vstore.testing.investigation import CASE, INSTANT, PACKAGE, Investigation
@@ -203,6 +204,27 @@ def test_a_base_that_is_damaged_is_not_the_bundles_fault(site: Site) -> None:
     assert error.kind == "local_package"
     log.write_bytes(good)
     assert admit(site.workspace, bundle).outcome == "fast_forwarded"
+
+
+def test_a_package_that_was_only_begun_is_not_the_bundles_fault(site: Site) -> None:
+    Repository.create(site.workspace.root / CASE).close()
+    error = refused(site, IntegrityError, lambda: admit(site.workspace, site.bundle()))
+    assert error.kind == "local_package"
+    shutil.rmtree(site.workspace.root / CASE)
+    assert admit(site.workspace, site.bundle()).outcome == "installed"
+
+
+def test_a_package_that_was_moved_away_is_not_taken_for_the_new_one(site: Site) -> None:
+    place = site.workspace.root / CASE
+    old = admit(site.workspace, site.bundle()).package
+    site.work("q2")
+    place.rename(site.folder / "away")
+    done = admit(site.workspace, site.bundle())
+    assert done.outcome == "installed"
+    assert done.package.generation_id == site.head != old.generation_id
+    CaseLifecycle(site.workspace).block(CASE, PACKAGE, "OPERATOR_HOLD")
+    with PackageReader.open(place) as reader:
+        assert reader.pinned().state == "BLOCKED"
 
 
 def test_a_package_folder_is_admitted_too(site: Site) -> None:

@@ -19,6 +19,7 @@ from vstore.objects.writer import ObjectWriter
 from vstore.package.case import Case
 from vstore.package.inputs import InputFile
 from vstore.package.repository import Repository
+from vstore.testing.editor import PackageEditor
 from vstore.tools.capture_source import capture_source
 from vstore.verify import verify_package
 from vstore.verify.report import Report
@@ -82,6 +83,14 @@ def test_bulk_frames_large_objects_and_several_segments(big_original: Path) -> N
     assert (report.exit_code, report.findings) == (0, ())
     assert report.counts.generations == 4
     assert report.counts.bytes > 6_000_000
+
+
+def test_a_large_object_named_twice(big_original: Path, tmp_path: Path) -> None:
+    editor = PackageEditor(big_original)
+    (entry,) = [one for frame in editor.frames for one in frame.large]
+    editor.frames[-1].large.append(entry)
+    report = verify_package(editor.save(tmp_path / "twice"))
+    assert [one.code for one in report.findings] == ["VS-OBJ-010"]
 
 
 def test_a_large_object_without_its_file(big: Path) -> None:

@@ -122,6 +122,8 @@ class ObjectCheck:
             self._note_withheld(entry.oid, flags, number, entry.length)
             return
         if not self.table.add(entry.oid, flags if sound else flags | BAD, number, 0, entry.length):
+            if not self._is_foreign(entry.oid):
+                self.found.add("VS-OBJ-010", "stored again", object=entry.oid)
             return
         if sound:
             self.bytes += entry.length
