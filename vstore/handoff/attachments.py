@@ -14,7 +14,6 @@ from blake3 import blake3
 
 from vstore.errors import IntegrityError, InvalidError
 from vstore.handoff.documents import Attachment
-from vstore.handoff.media import SNIFFED_BYTES, media_type
 from vstore.objects.ids import ObjectId
 from vstore.objects.memory import ObjectSource
 from vstore.objects.tree import MAX_NAME_BYTES, Tree, TreeEntry, check_tree
@@ -121,6 +120,8 @@ def attachments_of(package: PinnedPackage, request_ref: ObjectId) -> list[Attach
     Raises:
         NotFoundError, IntegrityError, InvalidError: One is absent or damaged.
     """
+    from vstore.handoff.media import SNIFFED_BYTES, media_type
+
     found = []
     for one in stored_attachments(package.objects, package.generation.attachments, request_ref):
         with package.objects.open(one.object) as stream:
