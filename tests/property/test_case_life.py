@@ -79,10 +79,13 @@ POLICY = BudgetPolicy(
     max_revisions=4,
 )
 OTHER_POLICY = msgspec.structs.replace(POLICY, costs={"source.read": 20, "source.list": 7, "x": 1})
+#: What the model says of a command that was carried out already.
+AGAIN = (None, True)
 FUTURE = "2099-01-01T00:00:00Z"
 LIFE = [
-    *["advance", "initialise", "reopen", "resume"],
-    *["input_add", "hypotheses", "block"] * 2,
+    *["reopen", "resume"],
+    *["advance", "initialise", "input_add"] * 2,
+    *["hypotheses", "block"] * 4,
     *["prepare"] * 2,
 ]
 WORK = [
@@ -93,8 +96,9 @@ WORK = [
     *["record_result"] * 2,
     *["settle"] * 2,
     *["give_up"] * 3,
+    *["once_more"] * 3,
 ]
-TRANSPORT = [*["bundle"] * 3, *["admit"] * 4, *["carry"] * 6, "fresh_process"]
+TRANSPORT = [*["bundle"] * 3, *["admit"] * 4, *["carry"] * 9, "fresh_process"]
 counts: Counter[str] = Counter()
 
 
@@ -169,6 +173,10 @@ class LifeMachine(RuleBasedStateMachine):
         self.parcels: list[Parcel] = []
         self.serial = 0
         self.steps = 0
+        #: Commands, what the model says of them now, and how to give them.
+        self.done: list[
+            tuple[Site, str, Callable[[], tuple[Refusal, bool]], Callable[[], object]]
+        ] = []
         self.sensible = False
         #: What the model was at each generation that a crash may leave a service at.
         self.past: dict[str, ReferenceCase] = {}
@@ -325,7 +333,9 @@ class LifeMachine(RuleBasedStateMachine):
 
     def site(self, dice: Dice) -> Site:
         """A service that has the case."""
-        return dice.pick([one for one in self.sites if one.model is not None])
+        there = [one for one in self.sites if one.model is not None]
+        # Mostly the same one, or no history would ever be the beginning of the other.
+        return dice.pick(there[:1] * 5 + there)
 
     # ---- the lifecycle
 
@@ -496,6 +506,9 @@ class LifeMachine(RuleBasedStateMachine):
     ) -> None:
         model = _model(site)
         refusal, repeat = model.command(command, action, payload)
+        self.done.append(
+            (site, command, lambda: _model(site).command(command, action, payload), call)
+        )
         if repeat:
             counts[f"{command} repeated"] += 1
         self.attempt(
@@ -558,12 +571,22 @@ class LifeMachine(RuleBasedStateMachine):
             request = site.router.request(package, [(hypothesis, name, arguments)])
             reply = site.router.query(package, request)
             saved = site.evidence.store_tool_results(CASE, PACKAGE, operation_id, request, reply)
-            known = model.stored.get((model.revision, operation_id))
+            now = _model(site)
+            known = now.stored.get((now.revision, operation_id))
             if known is not None:
                 assert saved.record_ids == (f"E{known[1]:06}",)
 
         def apply() -> None:
             model.do_store(operation_id, hypothesis, name, asked, items)
+
+        self.done.append(
+            (
+                site,
+                "store",
+                lambda: _model(site).store(operation_id, hypothesis, name, operation, asked),
+                call,
+            )
+        )
 
         self.attempt(
             site, "store", refusal, call, None if repeat else apply, death, repeatable=True
@@ -672,6 +695,14 @@ class LifeMachine(RuleBasedStateMachine):
             death,
         )
 
+    def once_more(self, dice: Dice, death: int | None) -> None:
+        """One of the last commands again: where it was carried out, nothing is added."""
+        ready = [one for one in self.done[-12:] if one[0].model is not None and one[2]() == AGAIN]
+        if ready:
+            site, name, _, call = dice.pick(ready)
+            counts[f"{name} repeated"] += 1
+            self.attempt(site, name, None, call, None, death)
+
     # ---- transport
 
     def bundle(self, dice: Dice, death: int | None) -> None:
@@ -707,11 +738,13 @@ class LifeMachine(RuleBasedStateMachine):
 
     def carry(self, dice: Dice, death: int | None) -> None:
         """The case as it is, to the other service."""
-        del death
         origin = self.site(dice)
+        one, other = self.sites
+        if self.sensible and one.history == other.history[: len(one.history)]:
+            origin = other if len(other.history) > len(one.history) else one
         target = self.sites[1] if origin is self.sites[0] else self.sites[0]
         model = _model(origin)
-        self.bring(Parcel(origin.path, model.copy(), list(origin.history), None), target, None)
+        self.bring(Parcel(origin.path, model.copy(), list(origin.history), None), target, death)
 
     def bring(self, parcel: Parcel, site: Site, death: int | None) -> None:
         mine, theirs = site.history, parcel.history
@@ -795,7 +828,7 @@ def _sense(model: ReferenceCase) -> list[str]:
         elif one.record is not None:
             found += ["record_evidence", "record_evidence", "whole_action", "give_up"]
         else:
-            found += ["store", "store", "record_result", "give_up"]
+            found += ["store", "store", "record_result", "give_up", "give_up"]
     return found
 
 
@@ -842,6 +875,7 @@ OTHERS = (
     "repeated after a crash",
     "reserve repeated",
     "store repeated",
+    "settle repeated",
     "admit fast_forwarded",
     "admit unchanged",
     "fresh process",
@@ -867,7 +901,7 @@ def test_a_case_over_its_life_is_what_the_model_says() -> None:
 @pytest.mark.deep
 def test_a_case_over_its_life_thousands_of_times() -> None:
     counts.clear()
-    _run(220, 60)
+    _run(300, 60)
     for kind in KINDS:
         assert counts[kind] >= 50, counts
         assert counts[f"{kind} refused"] >= 50, counts
