@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from vstore.budget.documents import LedgerEntry, Reserve
-from vstore.controller.evidence_store import Saved
 from vstore.errors import OperationConflict, StaleGeneration, VStoreError
 from vstore.objects.canonical import decode, encode
 from vstore.package.pinned import INPUTS_SOURCE, PinnedPackage
@@ -18,6 +17,8 @@ from vstore_cli.accounts import new_action_id
 from vstore_cli.happenings import Observation, observation
 from vstore_cli.services import Services
 
+if TYPE_CHECKING:
+    
 __all__ = ["Answer", "ask", "choose_snapshot", "reserve_next", "stays_reserved"]
 
 #: Somebody else's publication between asking and storing only means asking again.
