@@ -18,7 +18,8 @@ from vstore_cli.happenings import Observation, observation
 from vstore_cli.services import Services
 
 if TYPE_CHECKING:
-    
+    from vstore.controller.evidence_store import Saved
+
 __all__ = ["Answer", "ask", "choose_snapshot", "reserve_next", "stays_reserved"]
 
 #: Somebody else's publication between asking and storing only means asking again.
