@@ -159,3 +159,12 @@ def test_a_query_that_failed_had_an_action_too(
     found = [one for one in report.findings if one.severity == "error"]
     assert code in {one.code for one in found}
     assert {one.pointer for one in found} == {"/queries/2/action_id"}
+
+
+def test_a_call_about_a_hypothesis_of_another_revision(called: Path, tmp_path: Path) -> None:
+    editor = PackageEditor(called)
+    for one in editor.objects(HYPOTHESES):
+        editor.edit(one, put("/analysis_revision", 2))
+    code, found = verified(editor, tmp_path)
+    assert code == 1
+    assert {"VS-HIS-018", "VS-INV-004"} <= found

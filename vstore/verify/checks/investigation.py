@@ -248,8 +248,16 @@ class InvestigationCheck:
         before, parent_id = step.parent, step.parent_id
         if before is None or parent_id is None:
             return  # the first generation can't open a call: the lifecycle table says so
-        stated = self._hypotheses(step, before.artifacts.get("hypotheses"))
-        if stated is not None and all(one.id != event.hypothesis_id for one in stated.hypotheses):
+        current = before.artifacts.get("hypotheses")
+        stated = self._hypotheses(step, current)
+        # Those of an earlier revision are none of this one's.
+        names = (
+            {one.id for one in stated.hypotheses}
+            if stated is not None and stated.analysis_revision == step.generation.analysis_revision
+            else set()
+        )
+        readable = current is None or stated is not None
+        if readable and event.hypothesis_id not in names:
             self._add(
                 "VS-INV-004",
                 f"call {event.call_id} is about a hypothesis that the case lacks",
