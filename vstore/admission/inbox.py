@@ -96,7 +96,14 @@ class Inbox:
             StorageError: It can't be moved, or another file has its name by now
                 (``replaced``), which waits.
         """
-        return self._move(path, ADMITTED)
+        self._check_claimed(path)
+        with self._opened(ADMITTED) as folder:
+            name = _free(path.name, folder)
+            try:
+                os.replace(path, name, dst_dir_fd=folder)
+            except OSError as error:
+                raise _failed("put a bundle away", error) from error
+        return self.folder / ADMITTED / name
 
     def reject(self, path: Path, findings: dict[str, Any]) -> Path:
         """Put a claimed bundle away that was refused, a findings file beside it.
@@ -113,15 +120,18 @@ class Inbox:
                 or the findings can't be written.
         """
         self._check_claimed(path)
-        target = self._free(path.name, REJECTED)
-        beside = target.with_name(target.name + _BESIDE)
-        try:
-            # First why, then what: a crash between leaves the bundle where it waits.
-            beside.write_text(json.dumps(findings, indent=1) + "\n", "ascii")
-            path.replace(target)
-        except OSError as error:
-            raise _failed("put a rejected bundle away", error) from error
-        return target
+        with self._opened(REJECTED) as folder:
+            name = _free(path.name, folder)
+            try:
+                # First why, then what: a crash between leaves the bundle where it waits.
+                flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+                beside = os.open(name + _BESIDE, flags, 0o644, dir_fd=folder)
+                with os.fdopen(beside, "w", encoding="ascii") as out:
+                    out.write(json.dumps(findings, indent=1) + "\n")
+                os.replace(path, name, dst_dir_fd=folder)
+            except OSError as error:
+                raise _failed("put a rejected bundle away", error) from error
+        return self.folder / REJECTED / name
 
     def _check_claimed(self, path: Path) -> None:
         """Never put away what nobody has looked at."""
@@ -131,31 +141,35 @@ class Inbox:
                 "another file has the name of the claimed one by now", kind="replaced"
             )
 
-    def _move(self, path: Path, folder: str) -> Path:
-        self._check_claimed(path)
-        target = self._free(path.name, folder)
+    @contextmanager
+    def _opened(self, folder: str) -> Iterator[int]:
+        """A folder of the inbox, made where it is absent; never one that a link leads to."""
+        path = self.folder / folder
         try:
-            path.replace(target)
+            path.mkdir(exist_ok=True)
+            fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError as error:
-            raise _failed("put a bundle away", error) from error
-        return target
+            raise _failed(f"open the folder {folder} of the inbox", error) from error
+        try:
+            yield fd
+        finally:
+            os.close(fd)
 
-    def _free(self, name: str, folder: str) -> Path:
-        """A name that no other bundle has there."""
-        parent = self.folder / folder
-        try:
-            parent.mkdir(exist_ok=True)
-            taken = set(os.listdir(parent))  # noqa: PTH208
-        except OSError as error:
-            raise _failed(f"make the folder {folder} of the inbox", error) from error
-        stem, dot, ending = _shortened(name).partition(".")
-        name = stem + dot + ending
-        number = 1
-        # What stands beside it must not be another bundle either.
-        while name in taken or name + _BESIDE in taken:
-            number += 1
-            name = f"{stem}-{number}{dot}{ending}"
-        return parent / name
+
+def _free(name: str, folder: int) -> str:
+    """A name that no other bundle has in an open folder."""
+    try:
+        taken = set(os.listdir(folder))
+    except OSError as error:
+        raise _failed("read a folder of the inbox", error) from error
+    stem, dot, ending = _shortened(name).partition(".")
+    name = stem + dot + ending
+    number = 1
+    # What stands beside it must not be another bundle either.
+    while name in taken or name + _BESIDE in taken:
+        number += 1
+        name = f"{stem}-{number}{dot}{ending}"
+    return name
 
 
 def _shortened(name: str) -> str:

@@ -124,6 +124,22 @@ def test_what_took_the_name_of_a_claimed_file_stays(inbox: Inbox) -> None:
     assert inbox.waiting() == [path]
 
 
+def test_nothing_is_put_away_behind_a_link(inbox: Inbox, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    path = inbox.folder / "a.zip"
+    path.write_bytes(b"")
+    for name in ("admitted", "rejected"):
+        (inbox.folder / name).symlink_to(elsewhere)
+    with inbox.claim(path):
+        for put_away in (inbox.accept, lambda one: inbox.reject(one, {})):
+            with pytest.raises(StorageError) as caught:
+                put_away(path)
+            assert caught.value.kind == "inbox"
+    assert list(elsewhere.iterdir()) == []
+    assert inbox.waiting() == [path]
+
+
 def test_what_cannot_be_put_away(inbox: Inbox) -> None:
     (inbox.folder / "admitted").write_bytes(b"in the way")
     path = inbox.folder / "a.zip"
