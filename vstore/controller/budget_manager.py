@@ -15,7 +15,7 @@ from vstore.budget.documents import AccountFigures, BudgetPolicy, LedgerEntry
 from vstore.budget.ledger import plan_all, recognise
 from vstore.budget.policy import check_policy, load_policy
 from vstore.budget.state import OpenAction, Outcome
-from vstore.controller.projection import Projection, projection_of
+from vstore.controller.projection import Projection, following, projection_of
 from vstore.errors import BudgetError, InvalidError, OperationConflict
 from vstore.objects.ids import ObjectId
 from vstore.objects.sealed import Sealed, load, seal
@@ -83,10 +83,7 @@ class BudgetManager:
             IntegrityError, InvalidError, UnsupportedError, StorageError: Not readable.
         """
         repository = self._workspace.repository(case_id, package_id)
-        package = repository.pinned()
-        projection = projection_of(repository, package)
-        with projection.mutex:
-            projection.follow(package)
+        with following(repository) as (package, projection):
             ledger = projection.ledger
             return BudgetSnapshot(
                 package=package,

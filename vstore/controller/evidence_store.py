@@ -16,7 +16,7 @@ from vstore.controller.evidence_batch import (
     read_batch,
 )
 from vstore.controller.feedback_evidence import store_feedback
-from vstore.controller.projection import Projection, projection_of
+from vstore.controller.projection import Projection, following
 from vstore.errors import (
     ForgedReply,
     StateError,
@@ -137,16 +137,12 @@ class EvidenceStore:
         check_name(operation_id, "operation")
         batch = read_batch(request, reply)
         repository = self._workspace.repository(case_id, package_id)
-        with repository.evidence_lock():
-            package = repository.pinned()
-            projection = projection_of(repository, package)
-            with projection.mutex:
-                projection.follow(package)
-                known = projection.evidence.recognise(package.revision, operation_id, batch.payload)
-                if known is not None:
-                    return _repeated(repository, projection, package, known, batch)
-                self._check(projection, package, batch)
-                return self._publish(repository, projection, package, operation_id, batch, actor)
+        with repository.evidence_lock(), following(repository) as (package, projection):
+            known = projection.evidence.recognise(package.revision, operation_id, batch.payload)
+            if known is not None:
+                return _repeated(repository, projection, package, known, batch)
+            self._check(projection, package, batch)
+            return self._publish(repository, projection, package, operation_id, batch, actor)
 
     def store_feedback(
         self,
@@ -205,10 +201,7 @@ class EvidenceStore:
             IntegrityError, InvalidError, UnsupportedError, StorageError: Not readable.
         """
         repository = self._workspace.repository(case_id, package_id)
-        package = repository.pinned()
-        projection = projection_of(repository, package)
-        with projection.mutex:
-            projection.follow(package)
+        with following(repository) as (package, projection):
             return EvidenceSnapshot(
                 index_ref=projection.evidence.head,
                 records=tuple(projection.tables.records()),

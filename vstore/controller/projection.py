@@ -7,7 +7,8 @@ the log, and nothing is believed because a projection says so.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final
 from weakref import WeakKeyDictionary
 
@@ -31,7 +32,7 @@ from vstore.package.pinned import PinnedPackage
 from vstore.package.repository import Repository
 from vstore.tools.request import ToolRequest, operation_of
 
-__all__ = ["PackageFacts", "Projection", "projection_of"]
+__all__ = ["PackageFacts", "Projection", "following", "projection_of"]
 
 
 class PackageFacts:
@@ -219,6 +220,28 @@ _SAVE_AT_END: Final = 8
 
 _PROJECTIONS: Final[WeakKeyDictionary[Repository, Projection]] = WeakKeyDictionary()
 _GUARD: Final = threading.Lock()
+
+
+@contextmanager
+def following(repository: Repository) -> Iterator[tuple[PinnedPackage, Projection]]:
+    """The head as it is now, and the projection brought up to it.
+
+    The head is read with the repository's own mutex held, so that no other thread brings the
+    projection further than the head that this one goes by.
+
+    Args:
+        repository: The package.
+
+    Raises:
+        NotFoundError: The package has no generation.
+        IntegrityError, InvalidError, UnsupportedError, StorageError: It can't be read.
+    """
+    with repository.mutex:
+        package = repository.pinned()
+        projection = projection_of(repository, package)
+        with projection.mutex:
+            projection.follow(package)
+            yield package, projection
 
 
 def projection_of(repository: Repository, package: PinnedPackage) -> Projection:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import BinaryIO, Final, cast
 
-from vstore.controller.projection import Projection, projection_of
+from vstore.controller.projection import Projection, following
 from vstore.errors import LimitExceeded, NotFoundError, StateError
 from vstore.handoff.attachments import attachment_path, check_attachment_name, stored_attachments
 from vstore.handoff.documents import Attachment
@@ -120,12 +120,8 @@ def attach(
     """
     for one in uploads:
         check_attachment_name(one.name)
-    with repository.mutex:
-        package = repository.pinned()
-        projection = projection_of(repository, package)
-        with projection.mutex:
-            projection.follow(package)
-            meant = waiting_for(projection, package, request_id, _EVENT)
+    with following(repository) as (package, projection):
+        meant = waiting_for(projection, package, request_id, _EVENT)
     with repository.begin() as transaction:
         taken = [_take(transaction, one, limits) for one in uploads]
         with repository.locked() as package, projection.mutex:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeVar
 
 from vstore.budget.ledger import find_reservation
-from vstore.controller.projection import Projection, projection_of
+from vstore.controller.projection import Projection, following, projection_of
 from vstore.controller.test_attachments import (
     Attached,
     Upload,
@@ -428,12 +428,8 @@ class AsyncTestCoordinator:
     @contextmanager
     def _following(self, repository: Repository) -> Iterator[_Head]:
         """The head as it is now; it may move on."""
-        with repository.mutex:
-            package = repository.pinned()
-            projection = projection_of(repository, package)
-            with projection.mutex:
-                projection.follow(package)
-                yield _Head(repository, package, projection)
+        with following(repository) as (package, projection):
+            yield _Head(repository, package, projection)
 
     def _sealed(self, value: D | bytes, kind: type[D]) -> Sealed[D]:
         """A document as it would be stored, held against its own schema and the limit."""
