@@ -50,7 +50,6 @@ _AREA_OF: Final = dict(zip(("CON", "OBJ", "HIS", "INP", "EVD", "LED"), AREAS, st
 #: tests (VS-HND) and calls (VS-INV) as far as others rest on them.
 NOT_JUDGED: Final = {
     "VS-INP-004": "how the rows of a database are cut into chunks, ordered and encoded",
-    "VS-INP-007": "the paths of a test's attachments",
     "VS-EVD-022": "what queries yield when they are asked again",
 }
 LOG: Final = "objects/log/00000001.vlog"

@@ -67,9 +67,4 @@ PACKAGES: Final[tuple[BadPackage, ...]] = (
         make=edited(_GENERATION, -1, remove("/snapshots/spare")),
     ),
 )
-UNMADE: Final[tuple[Unmade, ...]] = (
-    Unmade(
-        code="VS-INP-007",
-        reason="attachments are judged as VS-HND-012 and VS-HND-013; no check reports it",
-    ),
-)
+UNMADE: Final[tuple[Unmade, ...]] = ()

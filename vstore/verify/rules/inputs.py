@@ -80,15 +80,4 @@ RULES: Final = (
             _DISTRUST,
         ),
     ),
-    Rule(
-        code="VS-INP-007",
-        slug="attachments",
-        severity="error",
-        summary="the tree of attachments is not what the format says",
-        hint=Hint(
-            "Attachments lie under the digests of the request and of themselves.",
-            "Everything that doesn't refer to them.",
-            _DISTRUST,
-        ),
-    ),
 )
