@@ -875,7 +875,6 @@ OTHERS = (
     "repeated after a crash",
     "reserve repeated",
     "store repeated",
-    "settle repeated",
     "admit fast_forwarded",
     "admit unchanged",
     "fresh process",
