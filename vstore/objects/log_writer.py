@@ -125,10 +125,15 @@ class LogWriter:
         Raises:
             StorageError: Nothing was published, or the outcome is unknown (as ``details``
                 say) and this writer stops.
-            IntegrityError, UnsupportedError: As :meth:`check`.
+            IntegrityError: As :meth:`check`, or the log's file has another in its place
+                (``history_replaced``).
+            UnsupportedError: As :meth:`check`.
         """
         self.check()
         tail = self._log.tail
+        if tail.segment:
+            self._open(tail.segment)
+            self._check_named(tail.segment)
         if tail.segment == 0 or tail.torn or tail.end >= self._segment_bytes:
             self._roll()
             tail = self._log.tail
@@ -171,6 +176,27 @@ class LogWriter:
         self.close()
         self._fd = self._io.open_append(self._log.folder / segment_name(number))
         self._segment = number
+
+    def _check_named(self, number: int) -> None:
+        """Never add to a file that nobody can find any more: it would be lost unnoticed.
+
+        Another copy of the package may have been put in its place, with a log that is read
+        through one descriptor and written through another.
+        """
+        reading = self._log.fd(number)
+        try:
+            there = os.stat(self._log.folder / segment_name(number))  # noqa: PTH116
+            same = os.path.samestat(os.fstat(self._fd), there) and (
+                not isinstance(reading, int) or os.path.samestat(os.fstat(reading), there)
+            )
+        except OSError:
+            same = False
+        if not same:
+            raise IntegrityError(
+                "the package was replaced under a running process",
+                kind="history_replaced",
+                hint="start again and verify it",
+            )
 
     def _sync(self, fd: int) -> None:
         try:

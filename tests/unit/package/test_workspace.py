@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,12 +11,14 @@ from pathlib import Path
 import pytest
 
 import vstore.package
-from vstore.errors import ConflictError, InvalidError, NotFoundError, StorageError
+from vstore.errors import ConflictError, IntegrityError, InvalidError, NotFoundError, StorageError
 from vstore.package.case import Case
 from vstore.package.inputs import input_file
+from vstore.package.reader import PackageReader
 from vstore.package.repository import Repository
 from vstore.package.workspace import Workspace, check_name
 from vstore.testing.clock import FrozenClock
+from vstore.testing.folders import package_bytes
 
 
 @pytest.fixture
@@ -169,3 +172,28 @@ def test_the_packages_front_door() -> None:
         assert getattr(vstore.package, name).__name__ == name
     with pytest.raises(AttributeError):
         vstore.package.Nothing  # noqa: B018
+
+
+@pytest.mark.parametrize("reopened", [False, True])
+def test_nothing_is_published_to_a_package_that_was_replaced(
+    tmp_path: Path, *, reopened: bool
+) -> None:
+    place = tmp_path / "w" / "A"
+    with Workspace.create(tmp_path / "w") as workspace:
+        workspace.init("A")
+        workspace.case("A").advance()
+        if reopened:
+            workspace.close()
+            assert workspace.case("A").package.number == 2
+        shutil.copytree(place, tmp_path / "copy")
+        shutil.rmtree(place)
+        (tmp_path / "copy").rename(place)
+        before = package_bytes(place)
+        with pytest.raises(IntegrityError) as caught:
+            workspace.case("A").advance()
+        assert caught.value.kind == "history_replaced"
+        assert package_bytes(place) == before
+        workspace.close()
+        assert workspace.case("A").advance().number == 3
+    with PackageReader.open(place) as reader:
+        assert reader.pinned().number == 3
