@@ -218,6 +218,8 @@ def test_ctrl_c(tmp_path: Path) -> None:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        # Whoever runs the tests in the background has it ignored, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         assert process.stdin is not None
         # More than a pipe holds: when this returns, the command is at work.
