@@ -120,6 +120,8 @@ def attach(
     """
     for one in uploads:
         check_attachment_name(one.name)
+    # Before their bytes come in, so that refusing them leaves none behind.
+    limits.check("max_attachments", len(uploads))
     with following(repository) as (package, projection):
         meant = waiting_for(projection, package, request_id, _EVENT)
     with repository.begin() as transaction:

@@ -183,6 +183,19 @@ def test_the_limit_on_their_number(waiting: Waiting) -> None:
     assert caught.value.details == {"limit": "max_attachments", "value": 2, "asked": 3}
 
 
+def test_too_many_files_at_once_leave_no_bytes_behind(waiting: Waiting) -> None:
+    case, _ = waiting
+    tests = AsyncTestCoordinator(case.workspace, limits=HandoffLimits(max_attachments=2))
+    chance = random.Random(2)
+    # Together more than a transaction keeps in memory.
+    uploads = [Upload(f"file-{n}", io.BytesIO(chance.randbytes(900_000))) for n in range(8)]
+    before = package_bytes(case.root)
+    with pytest.raises(LimitExceeded) as caught:
+        tests.attach(CASE, PACKAGE, uploads)
+    assert caught.value.details == {"limit": "max_attachments", "value": 2, "asked": 8}
+    assert package_bytes(case.root) == before
+
+
 class Noise(io.RawIOBase):
     """A file of many bytes that don't repeat, and that is nowhere."""
 
