@@ -323,12 +323,19 @@ def _activation(environ: Mapping[str, str]) -> str | None:
     return f". {shlex.quote(str(_shown(script)))}" if script.is_file() else None
 
 
+def _explained(command: str, what: str) -> list[str]:
+    """A command and what it does, beside it where that fits: a path has any length."""
+    if len(command) <= 35:
+        return [f"{command:<35} {what}"]
+    return [command, f"{'':<35} {what}"]
+
+
 def _goodbye(terminal: Terminal, root: Path) -> None:
     where = shlex.quote(str(_shown(root)))
     _heading(terminal, "The package is yours to explore")
     activate = _activation(terminal.environ)
     for line in (
-        *([] if activate is None else [f"{activate:<35} makes vstore a command of this shell"]),
+        *([] if activate is None else _explained(activate, "makes vstore a command of this shell")),
         f"cd {where}",
         "vstore log                          what happened, newest first",
         "vstore show E000002                 the code that copies the rows",
