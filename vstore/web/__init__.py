@@ -1,0 +1,22 @@
+"""The testers' page: a browser, or a bot, answers the tests that a case waits for.
+
+==================  ==================================================================
+``service_folder``  where the service keeps its own data, beside the workspace
+``database``        the service's SQLite database; ``migrations`` its tables
+``times``           instants as text, and as seconds to calculate with
+``problems``        refusals that only a service makes
+``passwords``       argon2id
+``accounts``        testers and administrators by name
+``enrolment``       one-time codes that a person turns into a password
+``sessions``        who is logged in
+``tokens``          what bots show instead of a password
+``rates``           how often something was tried
+``audit``           who did what when
+==================  ==================================================================
+
+It needs the extra ``vstore[web]``; nothing outside this package imports what that brings.
+Nothing here is evidence: what a tester confirms goes into the package through the same
+services that the command line uses, and is checked there as the answer of a stranger.
+"""
+
+__all__: list[str] = []
