@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,15 @@ def test_good_packages_are_complete_and_small() -> None:
     assert sorted(path.name for path in FIXTURES.iterdir()) == sorted([*GOOD, BUNDLE])
     size = sum(path.stat().st_size for path in FIXTURES.rglob("*") if path.is_file())
     assert size < 1_000_000
+
+
+@pytest.mark.parametrize("bad", BAD_PACKAGES, ids=lambda one: one.name)
+def test_a_bad_package_has_the_same_report_without_short_cuts(bad: BadPackage, made: Path) -> None:
+    swift, careful = (
+        bad.verify(FIXTURES, made / bad.kind / bad.name, shortcuts=shortcuts)
+        for shortcuts in (True, False)
+    )
+    assert replace(swift, seconds=0.0) == replace(careful, seconds=0.0)
 
 
 @pytest.mark.parametrize("bad", BAD_PACKAGES, ids=lambda one: one.name)

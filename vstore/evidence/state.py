@@ -233,6 +233,22 @@ class EvidenceState:
                 hint="vstore verify says what is wrong",
                 sequence=document.sequence,
             )
+        self.take_in(index, records, frontier)
+
+    def take_in(
+        self,
+        index: Sealed[EvidenceIndex],
+        records: Sequence[Sealed[EvidenceRecord]],
+        frontier: Frontier,
+    ) -> None:
+        """Take in a publication that is known to continue this state.
+
+        Args:
+            index: The next index.
+            records: The records that it adds, in its order.
+            frontier: Merkle tree over all records, these included.
+        """
+        document = index.document
         for record in records:
             own = record.document
             self.seen.update(own.novel_atoms)
@@ -241,7 +257,7 @@ class EvidenceState:
             if self.actions.get((own.analysis_revision, own.action_id)) is None:
                 self.actions[own.analysis_revision, own.action_id] = own.id
         self.operations[document.analysis_revision, document.operation_id] = Operation(
-            document.payload, index.id, indexed
+            document.payload, index.id, tuple(document.records)
         )
         self.frontier = frontier
         self.head = index.id

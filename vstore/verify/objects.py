@@ -9,7 +9,8 @@ from __future__ import annotations
 import io
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
 from typing import BinaryIO, Final, NamedTuple, TypeVar
 
 from vstore.errors import NotFoundError, UnsupportedError
@@ -84,6 +85,17 @@ class ObjectTable:
         self._flags.append(flags)
         return True
 
+    def add_all(
+        self, oids: Sequence[ObjectId], flags: int, frame: int, lengths: Sequence[int]
+    ) -> None:
+        """Note new objects that lie one after another from the beginning of a frame's payload."""
+        row = len(self._flags)
+        self._rows.update(zip(oids, range(row, row + len(oids)), strict=True))
+        self._frames.extend([frame] * len(oids))
+        self._offsets.extend(accumulate(lengths[:-1], initial=0))
+        self._lengths.extend(lengths)
+        self._flags.extend([flags] * len(oids))
+
     def frame_of(self, oid: ObjectId) -> int:
         """The number of the frame that has an object that was met."""
         return self._frames[self._rows[oid]]
@@ -124,6 +136,15 @@ class ObjectTable:
                 flags[row] |= REACHED
                 new.append(oid)
         return absent
+
+    def all_reached(self, oids: Iterable[str]) -> bool:
+        """Whether all of these are objects with the flag :data:`REACHED`."""
+        rows, flags = self._rows, self._flags
+        for oid in oids:
+            row = rows.get(oid)  # type: ignore[call-overload]
+            if row is None or not flags[row] & REACHED:
+                return False
+        return True
 
     def keep(self, frame: int, payload: bytes) -> None:
         """Keep the payload of a frame for a while: what comes next often refers to it."""

@@ -43,6 +43,7 @@ from vstore.verify.checks.replies import ReplyCheck
 from vstore.verify.objects import ObjectTable
 from vstore.verify.report import Counts, FindingCollector, FirstError, Report, unread
 from vstore.verify.source import LogSource, PackageSource
+from vstore.verify.swift import SwiftPass
 
 if TYPE_CHECKING:
     from vstore.tools.router import Router
@@ -62,6 +63,7 @@ def verify_package(
     expect: ObjectId | None = None,
     extends: ObjectId | None = None,
     fail_fast: bool = False,
+    shortcuts: bool = True,
     progress: Callable[[int, int], None] | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Report:
@@ -76,6 +78,9 @@ def verify_package(
         expect: What the head must be, or None.
         extends: A generation that must be the head or before it, or None.
         fail_fast: Stop at the first error; the report then says that the rest was not read.
+        shortcuts: Prove sound frames as a whole where that can be done
+            (:mod:`vstore.verify.swift`). Without, every member of all is looked at, which
+            takes longer and finds the same.
         progress: Told after every frame how many objects and bytes were read so far.
         clock: Seconds, for the report only; nothing rests on it.
 
@@ -96,6 +101,7 @@ def verify_package(
             expect=expect,
             extends=extends,
             fail_fast=fail_fast,
+            shortcuts=shortcuts,
             progress=progress,
             clock=clock,
         )
@@ -112,6 +118,7 @@ def verify_source(
     expect: ObjectId | None = None,
     extends: ObjectId | None = None,
     fail_fast: bool = False,
+    shortcuts: bool = True,
     progress: Callable[[int, int], None] | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Report:
@@ -120,14 +127,20 @@ def verify_source(
     Args:
         source: The package.
         name: What the report calls it.
-        recompute, router, expect, extends, fail_fast, progress, clock: As there.
+        recompute, router, expect, extends, fail_fast, shortcuts, progress, clock: As there.
     """
     began = clock()
     if recompute and router is None:
         from vstore.tools.router import Router
 
         router = Router.default()
-    replay = Replay(source, router if recompute else None, expect=expect, extends=extends)
+    replay = Replay(
+        source,
+        router if recompute else None,
+        expect=expect,
+        extends=extends,
+        shortcuts=shortcuts,
+    )
     replay.found.stop_at_error = fail_fast
     replay.progress = progress
     try:
@@ -160,6 +173,7 @@ class Replay:
         router: Answers stored requests again; None to leave that out.
         expect: What the head must be, or None.
         extends: A generation that must be part of the history, or None.
+        shortcuts: As for :func:`verify_package`.
     """
 
     def __init__(
@@ -169,6 +183,7 @@ class Replay:
         *,
         expect: ObjectId | None,
         extends: ObjectId | None,
+        shortcuts: bool = True,
     ) -> None:
         self._source = source
         self._expect = expect
@@ -197,6 +212,15 @@ class Replay:
         self.evidence = EvidenceCheck(self.objects, self.found, self.ledger, sources)
         self.ledger.attach(self.evidence, self.handoffs)
         self.investigation = InvestigationCheck(self.objects, self.found, self.evidence)
+        self._areas: tuple[AreaCheck, ...] = (
+            self.inputs,
+            self.evidence,
+            self.ledger,
+            self.handoffs,
+            self.investigation,
+        )
+        self.shortcuts = shortcuts
+        self.swift = SwiftPass(self.objects, self.history, self.ledger, self.evidence, router)
 
     def counts(self) -> Counts:
         """What was read."""
@@ -207,7 +231,7 @@ class Replay:
             entries=self.ledger.count,
             objects=len(self.table),
             bytes=self.objects.bytes,
-            recomputed=self.replies.recomputed,
+            recomputed=self.replies.recomputed + self.swift.recomputed,
         )
 
     def run(self) -> None:
@@ -288,6 +312,9 @@ class Replay:
             )
             self._lose(f"frame {frame.sequence} can't be read")
             return
+        if not large and self._is_spotless() and self.swift.take(frame, number, payload):
+            self.last_generation = frame.generation
+            return
         self.objects.begin_frame()
         self.table.keep(number, payload)
         self.objects.take_frame(frame, number, payload)
@@ -301,6 +328,20 @@ class Replay:
             self.last_generation = frame.generation
             if self._lost is None:
                 self._step(frame)
+
+    def _is_spotless(self) -> bool:
+        """Whether nothing was found and all is followed: only then may a short cut be taken."""
+        return (
+            self.shortcuts
+            and self._lost is None
+            and not self.found.by_severity
+            and not self.handoffs.waits
+            and self._follows_all()
+        )
+
+    def _follows_all(self) -> bool:
+        """Whether no check was given up."""
+        return all(check.suspended is None for check in self._areas)
 
     def _step(self, frame: FrameSummary) -> None:
         step = self._guard("history", lambda: self.history.step(frame))
@@ -356,16 +397,7 @@ class Replay:
 
     def _finish(self, refs: Mapping[str, ObjectId | BadRef] | None) -> None:
         complete = self._lost is None
-        whole = complete and all(
-            check.suspended is None
-            for check in (
-                self.inputs,
-                self.evidence,
-                self.ledger,
-                self.handoffs,
-                self.investigation,
-            )
-        )
+        whole = complete and self._follows_all()
         self._guard("references", lambda: self.objects.finish(complete=complete, whole=whole))
         self._guard("what the bundle says of itself", self._check_claims)
         self._guard("evidence", self.evidence.finish)

@@ -63,9 +63,9 @@ class BadPackage:
     options: dict[str, Any] = field(default_factory=dict)
     needs: Callable[[Path], dict[str, Any]] = lambda _: {}
 
-    def verify(self, good: Path, path: Path) -> Report:
+    def verify(self, good: Path, path: Path, *, shortcuts: bool = True) -> Report:
         """Verify it, as its code asks for."""
-        return verify_package(path, **self.options, **self.needs(good))
+        return verify_package(path, shortcuts=shortcuts, **self.options, **self.needs(good))
 
     @property
     def name(self) -> str:

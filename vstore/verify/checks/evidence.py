@@ -27,6 +27,7 @@ from vstore.verify.report import FindingCollector
 
 if TYPE_CHECKING:
     from vstore.verify.checks.ledger import LedgerCheck
+    from vstore.verify.swift import Batch
 
 __all__ = ["EvidenceCheck"]
 
@@ -135,6 +136,21 @@ class EvidenceCheck:
                 self.suspend(f"what {step.name} adds can't be read")
             return
         self._check_batch(step, batch)
+
+    def accept(self, batch: Batch) -> None:
+        """Take in a publication that was proved right elsewhere (:mod:`vstore.verify.swift`)."""
+        assert self.state is not None
+        for record, operation in zip(batch.records, batch.operations, strict=True):
+            own = record.document
+            self._facts[record.id] = (
+                own.id,
+                batch.revision,
+                own.hypothesis_id,
+                own.action_id,
+                operation,
+                own.novelty_score,
+            )
+        self.state.take_in(batch.head, batch.records, batch.frontier)
 
     def latest_record(self, revision: int, hypothesis_id: str) -> str | None:
         """The id of a hypothesis' latest record of a revision, or None."""

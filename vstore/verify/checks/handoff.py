@@ -61,6 +61,11 @@ class HandoffCheck:
         """The request that this confirmed answer is for, or None."""
         return self._answered.get(feedback)
 
+    @property
+    def waits(self) -> bool:
+        """Whether a test is out whose answer is awaited."""
+        return self._open is not None
+
     def submitted(self, revision: int, action_id: str) -> bool:
         """Whether a test was handed out for an action."""
         return (revision, action_id) in self._actions

@@ -107,11 +107,12 @@ class HistoryCheck:
         self._found = found
         self._extends = extends
         self._extended = extends is None
-        self._frontier = Frontier()
+        #: Merkle tree over the generations so far.
+        self.frontier = Frontier()
         self.head: Step | None = None
         self.count = 0
         #: The last generation, what was found wrong in it set right.
-        self._believed: Generation | None = None
+        self.believed: Generation | None = None
         self._identity: tuple[str, str] | None = None
 
     def step(self, frame: FrameSummary) -> Step | None:
@@ -132,15 +133,31 @@ class HistoryCheck:
             oid,
             generation,
             None if before is None else before.oid,
-            self._believed,
+            self.believed,
         )
         self._check(step, frame)
-        self._frontier.append(self._objects.encoded(oid))
-        self._extended = self._extended or oid == self._extends
+        self._enter(step, self._objects.encoded(oid))
+        self.believed = self._true(generation)
+        return step
+
+    def accept(self, oid: ObjectId, generation: Generation, encoded: bytes) -> None:
+        """Take in a generation that was proved right elsewhere (:mod:`vstore.verify.swift`).
+
+        Args:
+            oid: Its id.
+            generation: The generation, the child of the last one.
+            encoded: Its bytes.
+        """
+        before = self.head
+        parent_id = None if before is None else before.oid
+        self._enter(Step(oid, generation, parent_id, self.believed), encoded)
+        self.believed = generation
+
+    def _enter(self, step: Step, encoded: bytes) -> None:
+        self.frontier.append(encoded)
+        self._extended = self._extended or step.oid == self._extends
         self.head = step
         self.count += 1
-        self._believed = self._true(generation)
-        return step
 
     def _true(self, generation: Generation) -> Generation:
         """A generation as the next one should see it: a wrong number is reported once."""
@@ -197,7 +214,7 @@ class HistoryCheck:
                 expected=frame.parent,
                 actual=child.parent,
             )
-        root = self._frontier.root()
+        root = self.frontier.root()
         if child.history.root != root:
             found.add(
                 "VS-HIS-007",

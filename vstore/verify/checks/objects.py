@@ -8,6 +8,7 @@ kept until then. So memory grows with the number of objects, never with their si
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final, TypeVar
 
 from blake3 import blake3
@@ -108,6 +109,24 @@ class ObjectCheck:
                 self.take_document(oid, content)
             if oid in self._absent:
                 self._arrived(oid)
+
+    @property
+    def waits(self) -> bool:
+        """Whether something was named that is yet to come, or may have been."""
+        return bool(self._absent or self._guessed)
+
+    def take_reached(self, ids: Sequence[ObjectId], lengths: Sequence[int], number: int) -> None:
+        """Note the documents of a frame that were proved right, in the order of its payload.
+
+        Every one of them is new and reached, and so is all that they name.
+
+        Args:
+            ids: Their ids.
+            lengths: Their lengths in bytes.
+            number: The frame's number.
+        """
+        self.table.add_all(ids, DOCUMENT | REACHED, number, lengths)
+        self.bytes += sum(lengths)
 
     def take_large(self, entry: LargeEntry, number: int, *, sound: bool) -> None:
         """Note an object with a file of its own.

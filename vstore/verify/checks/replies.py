@@ -22,15 +22,26 @@ from vstore.verify.checks.history import Step
 from vstore.verify.checks.objects import ObjectCheck
 from vstore.verify.report import FindingCollector
 
-__all__ = ["ReplyCheck"]
+__all__ = ["KIND_OF", "ReplyCheck", "is_order"]
 
-_KINDS: Final = {
+#: The kind of content that an operation yields.
+KIND_OF: Final = {
     "source.list": "source_files",
     "source.search": "source_lines",
     "source.read": "source_lines",
     "database.schema": "database_schema",
     "database.rows": "database_rows",
 }
+
+
+def is_order(order: list[int], count: int) -> bool:
+    """Whether these are the places of items in a content of ``count`` that has another order."""
+    places = set(order)
+    return (
+        len(places) == count
+        and all(place < count for place in places)
+        and order != list(range(count))
+    )
 
 
 class ReplyCheck:
@@ -169,7 +180,7 @@ class ReplyCheck:
                 self._inconsistent(reply_id, f"{at}/order", "an order of nothing")
             return
         content = self._batch[result.content].document
-        if content.kind != _KINDS.get(operation, content.kind):
+        if content.kind != KIND_OF.get(operation, content.kind):
             self._inconsistent(reply_id, f"{at}/content", "a content of another kind")
         if content.truncated != result.truncated:
             self._inconsistent(reply_id, f"{at}/truncated", "another truncation than its content")
@@ -182,12 +193,7 @@ class ReplyCheck:
         returned = count
         if order is not None:
             returned = len(order)
-            places = set(order)
-            if (
-                len(places) != count
-                or any(place >= count for place in places)
-                or order == list(range(count))
-            ):
+            if not is_order(order, count):
                 self._inconsistent(reply_id, f"{at}/order", "an order that is not its content's")
         if result.page is not None and result.page.returned != returned:
             self._inconsistent(reply_id, f"{at}/page/returned", "a page that miscounts its items")
