@@ -6,6 +6,7 @@
 ``case_lifecycle``       :class:`CaseLifecycle`: block, resume, reopen
 ``investigation_steps``  :class:`InvestigationSteps`: open calls, judge replies
 ``test_coordinator``     :class:`AsyncTestCoordinator`: hand tests out, take answers
+``test_checks``          what must hold before either
 ``projection``           what a package's evidence and ledger come to, kept in step
 =======================  ====================================================================
 

@@ -10,31 +10,32 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
-from vstore.budget.ledger import find_reservation
-from vstore.controller.projection import Projection, following, projection_of
+from vstore.controller.projection import following, projection_of
 from vstore.controller.test_attachments import (
     Attached,
     Upload,
     attach,
     unknown_request,
-    waiting_for,
+)
+from vstore.controller.test_checks import (
+    CONFIRM,
+    Head,
+    check_answer,
+    check_reservation,
+    check_revision,
+    conflict,
 )
 from vstore.errors import (
-    IntegrityError,
     InvalidError,
-    MissingReservation,
-    OperationConflict,
 )
-from vstore.handoff.attachments import attachments_of, check_digest, stored_attachments
-from vstore.handoff.documents import OPERATION_OF, AsyncTestFeedback, AsyncTestRequest
+from vstore.handoff.attachments import attachments_of, check_digest
+from vstore.handoff.documents import AsyncTestFeedback, AsyncTestRequest
 from vstore.handoff.drafts import draft_digest, read_draft, read_object
 from vstore.handoff.limits import HandoffLimits
 from vstore.handoff.matching import (
-    feedback_faults,
     match_faults,
-    missing_attachments,
     refuse,
     request_faults,
 )
@@ -54,7 +55,6 @@ __all__ = ["AsyncTestCoordinator", "Confirmed", "HandoffSnapshot", "Submitted"]
 
 D = TypeVar("D", bound=Document)
 _SUBMIT: Final = "test.submit"
-_CONFIRM: Final = "test.confirm"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,14 +106,6 @@ class HandoffSnapshot:
     outstanding: Handoff | None
 
 
-class _Head(NamedTuple):
-    """The head while its lock is held, and what it comes to."""
-
-    repository: Repository
-    package: PinnedPackage
-    projection: Projection
-
-
 class AsyncTestCoordinator:
     """Hands tests out and takes confirmed answers.
 
@@ -154,7 +146,7 @@ class AsyncTestCoordinator:
             known = head.projection.handoffs().handoffs.get(asked.request_id)
             if known is not None:
                 if known.request_ref != sealed.id:
-                    raise _conflict("request", asked.request_id)
+                    raise conflict("request", asked.request_id)
                 return Submitted(
                     package=head.repository.confirm(),
                     request_ref=known.request_ref,
@@ -162,13 +154,11 @@ class AsyncTestCoordinator:
                     repeated=True,
                 )
             check(head.package.position, _SUBMIT)
-            _check_revision(head.package, asked)
-            _check_reservation(head, asked)
+            check_revision(head.package, asked)
+            check_reservation(head, asked)
             return self._submit(head, sealed, actor)
 
-    def _submit(
-        self, head: _Head, sealed: Sealed[AsyncTestRequest], actor: str | None
-    ) -> Submitted:
+    def _submit(self, head: Head, sealed: Sealed[AsyncTestRequest], actor: str | None) -> Submitted:
         repository, request = head.repository, sealed.document
         with repository.begin() as transaction:
             package = repository.publish(
@@ -304,7 +294,7 @@ class AsyncTestCoordinator:
             known = self._recognise(head, sealed, by_draft=True)
             if known is not None:
                 return head.package.objects.document(known, AsyncTestFeedback)
-            _check_answer(head, sealed)
+            check_answer(head, sealed)
         return sealed.document
 
     def snapshot(self, case_id: str, package_id: str) -> HandoffSnapshot:
@@ -361,7 +351,7 @@ class AsyncTestCoordinator:
         with self._following(repository) as head:
             unknown = self._recognise(head, sealed, by_draft=by_draft) is None
             if unknown:
-                _check_answer(head, sealed)
+                check_answer(head, sealed)
         if unknown:
             check_digest(head.package.objects, sealed.document.attachments)
         with self._locked(repository) as head:
@@ -373,14 +363,14 @@ class AsyncTestCoordinator:
                     feedback=head.package.objects.document(known, AsyncTestFeedback),
                     repeated=True,
                 )
-            _check_answer(head, sealed)
+            check_answer(head, sealed)
             with repository.begin() as transaction:
                 package = repository.publish(
                     transaction,
                     head.package,
                     events=[
                         repository.event(
-                            _CONFIRM, operation_id=sealed.document.request_id, actor=actor
+                            CONFIRM, operation_id=sealed.document.request_id, actor=actor
                         )
                     ],
                     artifacts={FEEDBACK: transaction.put_sealed(sealed)},
@@ -393,7 +383,7 @@ class AsyncTestCoordinator:
         )
 
     def _recognise(
-        self, head: _Head, sealed: Sealed[AsyncTestFeedback], *, by_draft: bool
+        self, head: Head, sealed: Sealed[AsyncTestFeedback], *, by_draft: bool
     ) -> ObjectId | None:
         """The confirmed answer that this one repeats, or None while there is none."""
         answer = sealed.document
@@ -407,29 +397,29 @@ class AsyncTestCoordinator:
         if by_draft and draft_digest(stored) == draft_digest(answer):
             return known
         refuse(match_faults(answer, handoff.request, handoff.request_ref))
-        raise _conflict("answer", answer.request_id)
+        raise conflict("answer", answer.request_id)
 
     # ---- reading
 
     @contextmanager
-    def _head(self, case_id: str, package_id: str) -> Iterator[_Head]:
+    def _head(self, case_id: str, package_id: str) -> Iterator[Head]:
         with self._locked(self._workspace.repository(case_id, package_id)) as head:
             yield head
 
     @contextmanager
-    def _locked(self, repository: Repository) -> Iterator[_Head]:
+    def _locked(self, repository: Repository) -> Iterator[Head]:
         """The head with the publication lock held."""
         with repository.locked() as package:
             projection = projection_of(repository, package)
             with projection.mutex:
                 projection.follow(package)
-                yield _Head(repository, package, projection)
+                yield Head(repository, package, projection)
 
     @contextmanager
-    def _following(self, repository: Repository) -> Iterator[_Head]:
+    def _following(self, repository: Repository) -> Iterator[Head]:
         """The head as it is now; it may move on."""
         with following(repository) as (package, projection):
-            yield _Head(repository, package, projection)
+            yield Head(repository, package, projection)
 
     def _sealed(self, value: D | bytes, kind: type[D]) -> Sealed[D]:
         """A document as it would be stored, held against its own schema and the limit."""
@@ -441,83 +431,3 @@ class AsyncTestCoordinator:
         )
         self._limits.check("max_json_bytes", len(encoded))
         return seal(decode(encoded, kind))
-
-
-def _check_revision(package: PinnedPackage, document: AsyncTestRequest | AsyncTestFeedback) -> None:
-    if document.analysis_revision != package.revision:
-        raise InvalidError(
-            f"of another analysis revision than {package.revision}, the current one",
-            kind="identity_mismatch",
-            pointer="/analysis_revision",
-        )
-
-
-def _check_reservation(head: _Head, request: AsyncTestRequest) -> None:
-    """The action is reserved for such a test, by the entry that the request names."""
-    projection, revision, action = head.projection, head.package.revision, request.action_id
-    find_reservation(
-        projection.ledger,
-        revision,
-        request.hypothesis_id,
-        action,
-        OPERATION_OF[request.executor],
-    )
-    if projection.handoffs().submitted(revision, action) or projection.evidence.recorded(
-        revision, action
-    ):
-        raise MissingReservation(
-            f"action {action} was handed out before",
-            kind="action_submitted",
-            hint="reserve another action for another test",
-            action_id=action,
-        )
-    outcome = projection.ledger.outcomes.get((revision, "reserve", action))
-    if outcome is None or outcome.entry != request.reservation:
-        raise InvalidError(
-            f"the request names another ledger entry than the one that reserved {action}",
-            kind="identity_mismatch",
-            pointer="/reservation",
-        )
-
-
-def _check_answer(head: _Head, sealed: Sealed[AsyncTestFeedback]) -> None:
-    """Everything that must hold before an answer ends the wait."""
-    answer, package, projection = sealed.document, head.package, head.projection
-    handoff = projection.handoffs().handoffs[answer.request_id]
-    refuse(match_faults(answer, handoff.request, handoff.request_ref))
-    refuse(feedback_faults(answer))
-    waiting_for(projection, package, answer.request_id, _CONFIRM)
-    _check_revision(package, answer)
-    find_reservation(
-        projection.ledger,
-        package.revision,
-        answer.hypothesis_id,
-        answer.action_id,
-        OPERATION_OF[answer.executor],
-    )
-    if projection.ledger.head != handoff.ledger:
-        raise IntegrityError(
-            "the ledger moved while the case waited for its test",
-            kind="ledger_moved",
-            hint="vstore verify says what is wrong",
-        )
-    stored = stored_attachments(
-        package.objects, package.generation.attachments, handoff.request_ref
-    )
-    for position, _ in missing_attachments(
-        answer, ((one.object, one.name, one.size) for one in stored)
-    ):
-        raise InvalidError(
-            "the answer lists an attachment that was not attached to its request",
-            kind="attachments",
-            hint="test attach takes it in; name, size and object id must agree",
-            pointer=f"/attachments/{position}",
-        )
-
-
-def _conflict(what: str, request_id: str) -> OperationConflict:
-    return OperationConflict(
-        f"another {what} with request id {request_id} stands in the case",
-        hint="a request and its answer can be repeated only as they were",
-        request_id=request_id,
-    )
