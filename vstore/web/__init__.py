@@ -12,6 +12,12 @@
 ``tokens``          what bots show instead of a password
 ``rates``           how often something was tried
 ``audit``           who did what when
+``app``             the application; ``routes`` its addresses, ``settings`` how it is reached
+``security``        headers, host, origin and size of every request; ``identity`` who asks
+``handlers``        forms and roles before a page; ``login_again`` when a session has ended
+``rendering``       templates; ``words`` languages, ``local_times`` time zones
+``error_pages``     every error as a page, or as JSON
+``login_pages``     logging in and enrolling; ``account_pages``, ``admin_pages``
 ==================  ==================================================================
 
 It needs the extra ``vstore[web]``; nothing outside this package imports what that brings.

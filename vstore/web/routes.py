@@ -1,0 +1,95 @@
+"""Every address of the page in one table: who may, what answers.
+
+``page`` makes a route of a function that shows a page and one that takes its form; ``stream`` one
+of a coroutine that reads the body itself. Functions get the request (and the form) and return a
+response; they run in a thread.
+"""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from vstore.web import account_pages, admin_pages, login_pages, static_files
+from vstore.web.handlers import Access, Reads, Streams, Writes, reads, streams, writes
+
+__all__ = ["all_routes", "page", "stream"]
+
+
+def page(
+    path: str,
+    name: str,
+    *,
+    get: Reads | None = None,
+    post: Writes | None = None,
+    access: Access = "tester",
+) -> Route:
+    """A route for people.
+
+    Args:
+        path: Its address, with ``{parameters}``.
+        name: Under which :meth:`starlette.requests.Request.url_for` finds it.
+        get: Shows it.
+        post: Takes the form that is sent to it.
+        access: Who may; administrators may all that testers may.
+    """
+    by_method = {}
+    if get is not None:
+        by_method["GET"] = by_method["HEAD"] = reads(get, access)
+    if post is not None:
+        by_method["POST"] = writes(post, access)
+
+    async def endpoint(request: Request) -> Response:
+        return await by_method[request.method](request)
+
+    return Route(path, endpoint, methods=list(by_method), name=name)
+
+
+def stream(
+    path: str, name: str, handler: Streams, *, methods: list[str], access: Access = "tester"
+) -> Route:
+    """A route whose handler reads the body itself, as it comes."""
+    return Route(path, streams(handler, access), methods=methods, name=name)
+
+
+def all_routes() -> list[BaseRoute]:
+    """The table."""
+    return [
+        page("/static/{name}", "static", get=static_files.serve, access="anyone"),
+        *_accounts(),
+        *_administration(),
+    ]
+
+
+def _accounts() -> list[BaseRoute]:
+    return [
+        page("/login", "login", get=login_pages.show_login, post=login_pages.log_in,
+             access="anyone"),
+        page("/logout", "logout", post=login_pages.log_out, access="anyone"),
+        page("/enrol", "enrol", get=login_pages.show_enrol, post=login_pages.enrol,
+             access="anyone"),
+        page("/language", "language", post=account_pages.choose_language, access="anyone"),
+        page("/account", "account", get=account_pages.show, post=account_pages.save),
+        page("/account/password", "password", post=account_pages.change_password),
+    ]  # fmt: skip
+
+
+def _administration() -> list[BaseRoute]:
+    return [
+        page("/admin", "admin", get=admin_pages.start, access="admin"),
+        page("/admin/testers", "testers", get=admin_pages.testers, post=admin_pages.add,
+             access="admin"),
+        page("/admin/testers/{tester:int}", "tester", get=admin_pages.tester, access="admin"),
+        page("/admin/testers/{tester:int}/disable", "disable", post=admin_pages.disable,
+             access="admin"),
+        page("/admin/testers/{tester:int}/enable", "enable", post=admin_pages.enable,
+             access="admin"),
+        page("/admin/testers/{tester:int}/reset", "reset", post=admin_pages.reset,
+             access="admin"),
+        page("/admin/testers/{tester:int}/tokens", "tokens", post=admin_pages.add_token,
+             access="admin"),
+        page("/admin/testers/{tester:int}/tokens/{token:int}/revoke", "revoke",
+             post=admin_pages.revoke_token, access="admin"),
+        page("/admin/audit", "audit", get=admin_pages.audit, access="admin"),
+    ]  # fmt: skip
