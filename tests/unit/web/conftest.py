@@ -6,10 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from argon2 import PasswordHasher
 
 from vstore.testing.clock import FrozenClock
+from vstore.web import passwords
+from vstore.web.accounts import Accounts
+from vstore.web.audit import Audit
 from vstore.web.database import Database
+from vstore.web.enrolment import Enrolment
 from vstore.web.service_folder import ServiceFolder
+from vstore.web.sessions import Sessions
+from vstore.web.tokens import Tokens
 
 
 @pytest.fixture
@@ -27,3 +34,42 @@ def database(folder: ServiceFolder, clock: FrozenClock) -> Iterator[Database]:
     one = Database(folder.database_path, clock=clock)
     yield one
     one.close()
+
+
+@pytest.fixture
+def accounts(database: Database) -> Accounts:
+    return Accounts(database)
+
+
+@pytest.fixture
+def enrolment(database: Database, accounts: Accounts) -> Enrolment:
+    return Enrolment(database, accounts)
+
+
+@pytest.fixture
+def sessions(database: Database) -> Sessions:
+    return Sessions(database)
+
+
+@pytest.fixture
+def tokens(database: Database) -> Tokens:
+    return Tokens(database)
+
+
+@pytest.fixture
+def audit(database: Database) -> Audit:
+    return Audit(database)
+
+
+@pytest.fixture(autouse=True)
+def _quick_hashes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """argon2id with the least work, except where the work itself is looked at."""
+    if "full_hashes" in request.fixturenames:
+        return
+    monkeypatch.setattr(passwords, "_HASHER", PasswordHasher(1, 8, 1))
+    passwords._nobody.cache_clear()
+
+
+@pytest.fixture
+def full_hashes() -> None:
+    passwords._nobody.cache_clear()
