@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import zoneinfo
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from vstore.web.times import seconds as to_seconds
@@ -58,11 +58,15 @@ def local_time(instant: str, zone: str | None, words: Words) -> LocalTime:
         zone: A name that :func:`known_zone` gave, or None.
         words: In this language.
     """
-    at = datetime.fromtimestamp(to_seconds(instant), _UTC)
+    at = datetime(1970, 1, 1, tzinfo=_UTC) + timedelta(seconds=to_seconds(instant))
     utc = _written(at, words)
     if zone is None or zone == "UTC":
         return LocalTime(instant, None, "UTC", utc)
-    there = at.astimezone(zoneinfo.ZoneInfo(zone))
+    try:
+        there = at.astimezone(zoneinfo.ZoneInfo(zone))
+    except OverflowError:
+        # On the first and the last day of the calendar there is no other zone.
+        return LocalTime(instant, None, "UTC", utc)
     return LocalTime(instant, _written(there, words), there.tzname() or zone, utc)
 
 
@@ -77,7 +81,7 @@ def distance(instant: str, now: str, words: Words) -> str:
     away = to_seconds(instant) - to_seconds(now)
     for name, unit, from_ in _UNITS:
         if abs(away) >= from_:
-            return words.count(f"{'in' if away > 0 else 'ago'}.{name}", abs(away) // unit)
+            return words.count(("in." if away > 0 else "ago.") + name, abs(away) // unit)
     return words("in.moment" if away > 0 else "ago.moment")
 
 
