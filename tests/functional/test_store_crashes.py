@@ -291,6 +291,7 @@ def fail_at_each_operation(
             assert io.failed is None or io.failed.name in {
                 "create",
                 "write",
+                "link",
                 "replace",
                 "sync",
                 "sync_folder",

@@ -35,14 +35,8 @@ from vstore.objects.layout import (
 from vstore.objects.locks import LOCK_TIMEOUT, PUBLICATION, PackageLock, now
 from vstore.objects.log_writer import SEGMENT_BYTES, LogWriter, random_salt
 from vstore.objects.reader import ObjectReader
-from vstore.objects.refs import (
-    GENERATION,
-    check_ref_name,
-    classify,
-    encode_ref,
-    read_refs,
-    ref_path,
-)
+from vstore.objects.ref_writer import RefWriter
+from vstore.objects.refs import GENERATION, check_ref_name, classify, read_refs, ref_path
 from vstore.objects.sorted_tables import DoubtfulCache
 from vstore.objects.transaction import Transaction
 
@@ -105,8 +99,7 @@ class ObjectWriter:
         #: Frames that the index written last covers; -1 before the first publication.
         self._covered = -1
         self._index_given_up = False
-        self._ref_paths: dict[str, Path] = {}
-        self._ref_temporary = self.temporary("ref")
+        self._ref_files = RefWriter(root, io, self.temporary)
 
     @classmethod
     def create(cls, root: Path, **options: Unpack[WriterOptions]) -> ObjectWriter:
@@ -159,6 +152,7 @@ class ObjectWriter:
         """Close all files; the index of objects is cached first when that is due."""
         if self._covered >= 0:
             self._save_index(min(self._index_every, _INDEX_AT_END))
+        self._ref_files.close()
         self.log.close()
         self.lock.close()
         self.reader.close()
@@ -255,18 +249,13 @@ class ObjectWriter:
         return behind
 
     def _write_ref(self, name: str, value: ObjectId | None, *, durable: bool) -> None:
-        path = self._ref_paths.get(name)
-        if path is None:
-            path = self._ref_paths[name] = ref_path(self.root, name)
         if value is None:
-            self.io.unlink(path)
+            self._ref_files.remove(name)
             return
         if durable:
-            self.ensure_folder(path.parent)
+            self.ensure_folder(self.root / REFS)
             self.ensure_folder(self.root / TMP)
-        self.io.write_atomic(
-            path, encode_ref(value), temporary=self._ref_temporary, durable=durable
-        )
+        self._ref_files.write(name, value, durable=durable)
 
     def _project_refs(self, refs: Refs) -> None:
         """After the commit point: write what changed, ``generation`` last.

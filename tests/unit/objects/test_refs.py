@@ -190,3 +190,25 @@ def test_earlier_generations_are_read_only_as_far_as_needed() -> None:
     assert taken == []
     classify({**G3, "index": G2["index"]}, G3, earlier())
     assert taken == [G2]
+
+
+@pytest.mark.parametrize("at", [4, 5, 30, 65, 66])
+def test_a_value_written_over_another_one_only_lags(at: int) -> None:
+    for begin, end in ((G3, G2), (G2, G1), (G1, G3), (G3, G1)):
+        torn = ObjectId(begin["index"][:at] + end["index"][at:])
+        assert classify({**G3, "index": torn}, G3, EARLIER)["index"] == "lagging"
+
+
+@pytest.mark.parametrize("at", [10, 30, 60])
+def test_a_value_that_is_partly_nobodys_is_foreign(at: int) -> None:
+    strange = oid("strange")
+    for value in (
+        G3["index"][:at] + strange[at:],
+        strange[:at] + G3["index"][at:],
+        # Of another ref, and the three in a row: more than one write over another.
+        G3["index"][:at] + G3[GENERATION][at:],
+        G1["index"][: at - 4] + G2["index"][at - 4 : at] + G3["index"][at:],
+    ):
+        states = classify({**G3, "index": ObjectId(value)}, G3, EARLIER)
+        assert states["index"] == "foreign"
+    assert classify({**G3, GENERATION: strange}, G3, EARLIER)[GENERATION] == "foreign"

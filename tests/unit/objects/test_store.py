@@ -174,17 +174,28 @@ def test_one_sync_for_each_publication(root: Path) -> None:
     make(root, 3)
     recorder = RecordingIO()
     writer = ObjectWriter.open(root, io=recorder)
-    HISTORY.publish(writer, 4)
-    recorder.operations.clear()
-    HISTORY.publish(writer, 5)
-    names = [operation.name for operation in recorder.operations]
-    assert names == [
-        "write", "sync",
+    traces = []
+    for number in range(4, 8):
+        recorder.operations.clear()
+        HISTORY.publish(writer, number)
+        assert recorder.operations[-1].target == root / "refs/generation"
+        traces.append([operation.name for operation in recorder.operations])
+    assert traces[0] == [
+        "open", "sync", "write", "sync",
+        "create", "write", "replace",
         "create", "write", "replace",
         "create", "write", "replace",
     ]  # fmt: skip
-    assert recorder.operations[-1].target == root / "refs/generation"
+    # From then on files are kept, not made: the ref that changes every time is an old one.
+    assert traces[1][:2] == ["write", "sync"]
+    assert traces[3] == [
+        "write", "sync",
+        "write", "link", "replace",
+        "write", "link", "replace",
+    ]  # fmt: skip
+    assert len(list((root / "tmp").iterdir())) == 3
     writer.close()
+    assert list((root / "tmp").iterdir()) == []
 
 
 def test_a_first_process_syncs_what_another_one_wrote(root: Path) -> None:
