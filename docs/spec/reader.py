@@ -57,8 +57,8 @@ from reader_log import (  # noqa: E402
 from reader_trees import Trees  # noqa: E402
 
 AREAS: Final = (
-    "container", "objects", "history", "inputs", "evidence", "ledger", "investigation",
-    "verifier",
+    "container", "objects", "history", "inputs", "evidence", "ledger", "handoff",
+    "investigation", "verifier",
 )  # fmt: skip
 #: What counts otherwise in a bundle: as what in a folder, as what in a bundle.
 _IN_BUNDLES: Final = {
@@ -164,7 +164,7 @@ class Package:
             self._over = files.needs is not None
         if not self._check_format():
             return
-        refs = files.refs()
+        refs = files.refs(self.report)
         start = files.since if files.bundle else ZEROS
         log = Log(files.segment, files.segments(), self.report, start)
         try:
@@ -368,8 +368,12 @@ class Package:
         parent_id, parent = (self._heads[-1] if self._heads else None), self._before
         number = len(self._heads) + 1
         kinds = [event["kind"] for event in child["events"]]
+        waits = self._tests.waits()
+        moved = waits and parent is not None and _ledger(parent) != _ledger(child)
+        if moved:
+            self.report("handoff", "error", f"generation {number}: the ledger moved meanwhile")
         if all(map(self._lifecycle.known, kinds)):
-            check_generation(self._lifecycle, number, parent_id, parent, child, self.report)
+            check_generation(self._lifecycle, number, parent_id, parent, child, waits, self.report)
         else:
             self.report("verifier", "unsupported", f"generation {number}: an unknown event")
         before = None if frame.before == ZEROS else oid_of(frame.before)
@@ -395,7 +399,7 @@ class Package:
         self._check_inputs(number, parent, child, kinds)
         self._tests.step(parent, child)
         self._evidence.step(parent_id, parent, child)
-        self._ledger.step(child, kinds)
+        self._ledger.step(child, kinds, moved)
         self._calls.step(child, kinds)
         self._check_hypotheses(number, parent, child)
         return True
@@ -459,13 +463,15 @@ class Package:
                 for oid, found in self.objects.items():
                     if not found.reached:
                         self.report("objects", "leftover", f"{oid}: unreachable")
-            if refs is None:
-                self.report("verifier", "unsupported", "refs can't be read")
-            else:
+            if refs is not None:
                 check_refs(refs, self._refs, self.report)
             if not self._heads:
                 self.report("verifier", "unsupported", "no generation")
         check_names(self._files, self._large, self.report)
+
+
+def _ledger(generation: Document) -> Any:
+    return generation["artifacts"].get("budget_ledger")
 
 
 def lines(package: Package) -> Iterator[str]:

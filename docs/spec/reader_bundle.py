@@ -245,7 +245,7 @@ class Bundle:
         """The numbers of all segments."""
         return [int(name[12:20]) for name in self._members if name.startswith("objects/log/")]
 
-    def refs(self) -> dict[str, bytes]:
+    def refs(self, _report: Report) -> dict[str, bytes]:
         """The bytes of each ref."""
         names = [name for name in self._members if name.startswith("refs/")]
         return {name[5:]: self.read(name, 80) or b"" for name in names}

@@ -15,6 +15,7 @@ from reader_log import Stored, Unsupported
 Report = Callable[[str, str, str], None]
 
 _MAX_READ: Final = 4 << 30
+_MAX_REFS: Final = 1000
 _REF: Final = re.compile(r"[a-z][a-z0-9_.]{0,63}")
 
 
@@ -31,11 +32,19 @@ class Folder:
         self.root = root
 
     def names(self) -> Iterator[tuple[str, str]]:
-        """Every file (``file``), folder (``folder``) and other thing (``special``), by path."""
+        """Every file (``file``), folder (``folder``) and other thing (``special``), by path.
+
+        A folder that can't be looked into comes once more, as ``unreadable``.
+        """
         yield from self._below("")
 
     def _below(self, prefix: str) -> Iterator[tuple[str, str]]:
-        for one in sorted(os.scandir(self.root / prefix), key=lambda one: os.fsencode(one.name)):
+        try:
+            found = sorted(os.scandir(self.root / prefix), key=lambda one: os.fsencode(one.name))
+        except OSError:
+            yield prefix, "unreadable"
+            return
+        for one in found:
             path = prefix + one.name
             if one.is_symlink() or not (one.is_file() or one.is_dir()):
                 yield path, "special"
@@ -72,17 +81,24 @@ class Folder:
             int(one[:8]) for one in names if re.fullmatch(r"[0-9]{8}\.vlog", one) and int(one[:8])
         ]
 
-    def refs(self) -> dict[str, bytes] | None:
-        """The bytes of each ref, a few more than it may have; None where one can't be read."""
+    def refs(self, report: Report) -> dict[str, bytes] | None:
+        """The bytes of each ref, a few more than it may have; None where they can't be had."""
         folder = self.root / "refs"
+        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+            report("container", "unsupported", "refs can't be read")
+            return None
         names = sorted(one.name for one in folder.iterdir()) if folder.is_dir() else []
+        names = [name for name in names if _REF.fullmatch(name)]
+        if len(names) > _MAX_REFS:
+            report("container", "error", "more refs than a package has")
+            return None
         found: dict[str, bytes] = {}
         for name in names:
-            if _REF.fullmatch(name):
-                raw = self.read(f"refs/{name}", 80)
-                if raw is None:
-                    return None
-                found[name] = raw
+            raw = self.read(f"refs/{name}", 80)
+            if raw is None:
+                report("container", "unsupported", f"refs/{name} can't be read")
+                return None
+            found[name] = raw
         return found
 
 
@@ -131,7 +147,9 @@ def check_names(files: Any, large: set[str] | None, report: Report) -> None:
     """Check that every file belongs to something."""
     for path, kind in files.names():
         top, _, rest = path.partition("/")
-        if kind == "special":
+        if kind == "unreadable":
+            report("container", "unsupported", f"{path!r}: can't be listed")
+        elif kind == "special":
             report("container", "error", f"{path!r}: not an ordinary file or folder")
         elif kind == "folder":
             known = ("refs", "objects", "objects/log", "objects/large", "objects/pack", "tmp")

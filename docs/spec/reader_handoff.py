@@ -1,7 +1,8 @@
 """Tests and calls for the independent reader, as far as other areas rest on them.
 
 Handed-out tests and the investigation's calls have rules of their own, which this reader
-doesn't judge; it follows their chains, because evidence, budget and references rest on them.
+doesn't judge, but that the ledger stays while a test is outstanding; it follows their chains,
+because evidence, budget and references rest on them.
 """
 
 from __future__ import annotations
@@ -35,6 +36,10 @@ class Tests:
         self.answered: dict[str, Document] = {}
         #: Revision and action id of every test.
         self.actions: set[tuple[int, str]] = set()
+
+    def waits(self) -> bool:
+        """Whether a test is outstanding."""
+        return self._open is not None and not self.ended
 
     def step(self, parent: Document | None, child: Document) -> None:
         """Take in what a generation does."""

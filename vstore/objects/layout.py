@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import stat
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -183,9 +184,12 @@ def read_file(path: Path, max_bytes: int) -> bytes | None:
             f"can't read {path.name}: {os.strerror(error.errno or errno.EIO)}", kind="unreadable"
         ) from error
     try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            raise StorageError(f"can't read {path.name}: no regular file", kind="unreadable")
         chunks: list[bytes] = []
         left = max_bytes + 1
-        step = os.fstat(fd).st_size + 1
+        step = status.st_size + 1
         while left > 0:
             # A step at a time: what is asked for is reserved, whatever the file has.
             chunk = os.read(fd, min(left, step))

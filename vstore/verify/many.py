@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from vstore.objects.ids import ObjectId
+from vstore.package.checkpoint import Checkpoint
 from vstore.verify.report import Report, unread
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class Options:
 
     recompute: bool = True
     expect: ObjectId | None = None
-    extends: ObjectId | None = None
+    extends: ObjectId | Checkpoint | None = None
     fail_fast: bool = False
     base: str | None = None
 

@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from vstore.errors import IntegrityError, LimitExceeded, StorageError, UnsupportedError, VStoreError
+from vstore.evidence.limits import EvidenceLimits
 from vstore.objects.frame import FrameSummary, LargeEntry
 from vstore.objects.ids import ObjectId
-from vstore.objects.layout import LOG
+from vstore.objects.layout import LOG, REFS
 from vstore.objects.log import Damage
 from vstore.objects.refs import BadRef
+from vstore.package.checkpoint import Checkpoint
 from vstore.package.documents import Generation
 from vstore.verify.bundle import open_source
 from vstore.verify.checks.container import (
@@ -61,7 +63,8 @@ def verify_package(
     recompute: bool = True,
     router: Router | None = None,
     expect: ObjectId | None = None,
-    extends: ObjectId | None = None,
+    extends: ObjectId | Checkpoint | None = None,
+    limits: EvidenceLimits | None = None,
     fail_fast: bool = False,
     shortcuts: bool = True,
     progress: Callable[[int, int], None] | None = None,
@@ -76,7 +79,10 @@ def verify_package(
             report says that replies were not recomputed.
         router: Answers them; one for source and database snapshots by default.
         expect: What the head must be, or None.
-        extends: A generation that must be the head or before it, or None.
+        extends: A generation that must be the head or before it, a checkpoint that the history
+            must go on from, or None.
+        limits: Of the evidence of a service that is to go on with the package; the default
+            ones by default. More evidence is a warning.
         fail_fast: Stop at the first error; the report then says that the rest was not read.
         shortcuts: Prove sound frames as a whole where that can be done
             (:mod:`vstore.verify.swift`). Without, every member of all is looked at, which
@@ -100,6 +106,7 @@ def verify_package(
             router=router,
             expect=expect,
             extends=extends,
+            limits=limits,
             fail_fast=fail_fast,
             shortcuts=shortcuts,
             progress=progress,
@@ -116,7 +123,8 @@ def verify_source(
     recompute: bool = True,
     router: Router | None = None,
     expect: ObjectId | None = None,
-    extends: ObjectId | None = None,
+    extends: ObjectId | Checkpoint | None = None,
+    limits: EvidenceLimits | None = None,
     fail_fast: bool = False,
     shortcuts: bool = True,
     progress: Callable[[int, int], None] | None = None,
@@ -127,7 +135,8 @@ def verify_source(
     Args:
         source: The package.
         name: What the report calls it.
-        recompute, router, expect, extends, fail_fast, shortcuts, progress, clock: As there.
+        recompute, router, expect, extends, limits, fail_fast, shortcuts, progress, clock: As
+            there.
     """
     began = clock()
     if recompute and router is None:
@@ -139,6 +148,7 @@ def verify_source(
         router if recompute else None,
         expect=expect,
         extends=extends,
+        limits=limits,
         shortcuts=shortcuts,
     )
     replay.found.stop_at_error = fail_fast
@@ -172,7 +182,10 @@ class Replay:
         source: The package.
         router: Answers stored requests again; None to leave that out.
         expect: What the head must be, or None.
-        extends: A generation that must be part of the history, or None.
+        extends: A generation that must be part of the history, a checkpoint that it must go on
+            from, or None.
+        limits: Of the evidence of a service that is to go on with it; the default ones by
+            default.
         shortcuts: As for :func:`verify_package`.
     """
 
@@ -182,7 +195,8 @@ class Replay:
         router: Router | None,
         *,
         expect: ObjectId | None,
-        extends: ObjectId | None,
+        extends: ObjectId | Checkpoint | None,
+        limits: EvidenceLimits | None = None,
         shortcuts: bool = True,
     ) -> None:
         self._source = source
@@ -203,13 +217,15 @@ class Replay:
         self.found = FindingCollector(bundle=source.bundle)
         self.table = ObjectTable(self._payload_of, self._open_large)
         self.objects = ObjectCheck(self.table, self.found)
-        self.history = HistoryCheck(self.objects, self.found, extends=extends)
+        self.history = HistoryCheck(
+            self.objects, self.found, extends=extends, waits=lambda: self.handoffs.guards_the_ledger
+        )
         self.inputs = InputCheck(self.objects, self.found)
         self.replies = ReplyCheck(self.objects, self.found, router)
         self.ledger = LedgerCheck(self.objects, self.found)
         self.handoffs = HandoffCheck(self.objects, self.found, self.ledger)
         sources = SourceReader(self.objects, self.found, self.replies, self.handoffs)
-        self.evidence = EvidenceCheck(self.objects, self.found, self.ledger, sources)
+        self.evidence = EvidenceCheck(self.objects, self.found, self.ledger, sources, limits)
         self.ledger.attach(self.evidence, self.handoffs)
         self.investigation = InvestigationCheck(self.objects, self.found, self.evidence)
         self._areas: tuple[AreaCheck, ...] = (
@@ -246,7 +262,7 @@ class Replay:
         readable = self._guard("the format file", lambda: check_format(self._source, self.found))
         if not readable:
             return
-        refs = self._guard("refs", self._source.refs)
+        refs = self._guard("refs", self._refs)
         self._log = self._guard("the log", lambda: open_log(self._source, self.found))
         if self._log is None:
             self._guard("files", lambda: check_files(self._source, self.found, None))
@@ -257,6 +273,15 @@ class Replay:
             self._guard("the end", lambda: self._finish(refs))
         finally:
             self._log.close()
+
+    def _refs(self) -> dict[str, ObjectId | BadRef] | None:
+        """What the ref files say; None, with a finding, where they can't be read."""
+        try:
+            return self._source.refs()
+        except StorageError as error:
+            code = "VS-CON-023" if error.kind == "too_many_refs" else "VS-CON-015"
+            self.found.add(code, error.message, file=REFS)
+            return None
 
     def _guard(self, what: str, check: Callable[[], T]) -> T | None:
         """Run a check; whatever it doesn't expect becomes a finding, and others go on."""
@@ -292,6 +317,10 @@ class Replay:
         except LimitExceeded as error:
             self.found.add("VS-CON-019", error.message, file=LOG)
             self._lose("a limit of the reader was met")
+        except (StorageError, UnsupportedError) as error:
+            code = "VS-CON-015" if isinstance(error, StorageError) else "VS-CON-002"
+            self.found.add(code, error.message, file=LOG)
+            self._lose("the rest of the log can't be read")
 
     def _take(self, log: LogSource, frame: FrameSummary) -> None:
         number = len(self._segments)
@@ -404,9 +433,7 @@ class Replay:
         self._guard("replies", self.replies.finish)
         self._guard(
             "refs",
-            lambda: self.history.finish(
-                refs, self._source.refs, complete=complete, expect=self._expect
-            ),
+            lambda: self.history.finish(refs, self._refs, complete=complete, expect=self._expect),
         )
         self._guard("files", lambda: check_files(self._source, self.found, self._large))
         if self.history.count == 0 and complete:

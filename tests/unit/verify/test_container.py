@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,7 @@ from vstore.objects.writer import ObjectWriter
 from vstore.package.case import Case
 from vstore.package.inputs import InputFile
 from vstore.package.repository import Repository
+from vstore.testing.bad.change import write_segments
 from vstore.testing.editor import PackageEditor
 from vstore.tools.capture_source import capture_source
 from vstore.verify import verify_package
@@ -299,6 +301,28 @@ def test_an_unreadable_file_is_not_verified(big: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(os, "open", refuse)
     report = verify_package(big)
     assert report.exit_code in (1, 3)
+
+
+def test_an_earlier_segment_that_cannot_be_read_is_not_verified(
+    package: Path, tmp_path: Path
+) -> None:
+    frames = PackageEditor(package).frames
+    write_segments(package, [frames[:4], frames[4:8], frames[8:]])
+    assert verify_package(package).exit_code == 0
+    folder = Path(shutil.copytree(package, tmp_path / "folder"))
+    (folder / LOG / "00000001.vlog").unlink()
+    (folder / LOG / "00000001.vlog").mkdir()
+    report = verify_package(folder)
+    assert (report.exit_code, faults(report)) == (3, ["VS-CON-015", "VS-CON-003"])
+    assert any("the rest of the log can't be read" in one for one in report.not_checked)
+    # And one with a feature of a later version.
+    path = package / LOG / "00000001.vlog"
+    content = bytearray(path.read_bytes())
+    struct.pack_into("<I", content, 12, 1)
+    content[128:160] = blake3(content[:128]).digest()
+    path.write_bytes(content)
+    report = verify_package(package)
+    assert (report.exit_code, faults(report)) == (3, ["VS-CON-002"])
 
 
 @pytest.mark.parametrize("name", ["UPPER", "generation~", ".generation.swp"])

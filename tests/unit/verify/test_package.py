@@ -11,11 +11,17 @@ from pathlib import Path
 
 import pytest
 
+from vstore.evidence.limits import EvidenceLimits
 from vstore.objects.ids import ObjectId
 from vstore.objects.refs import encode_ref
 from vstore.package.documents import Generation
+from vstore.package.pinned import PinnedPackage
 from vstore.package.reader import PackageReader
+from vstore.tools.database_adapter import DatabaseAdapter
+from vstore.tools.reply import ToolResult
+from vstore.tools.request import QueryLimits, ToolQuery
 from vstore.tools.router import Router
+from vstore.tools.source_adapter import SourceAdapter
 from vstore.verify import verify_package
 from vstore.verify.report import Report
 
@@ -178,6 +184,41 @@ def test_a_writer_that_moves_the_refs_meanwhile_is_no_fault(
     )
     report = verify_package(package)
     assert (report.exit_code, faults(report)) == (0, [])
+
+
+def test_refs_that_cannot_be_read_are_not_verified(package: Path) -> None:
+    """Something else is in the place of a file: the finding says so, not that a check failed."""
+    ref = package / "refs" / "hypotheses"
+    content = ref.read_bytes()
+    ref.unlink()
+    ref.mkdir()
+    report = verify_package(package)
+    assert (report.exit_code, faults(report)) == (3, ["VS-CON-015", "VS-CON-003"])
+    ref.rmdir()
+    os.mkfifo(ref)
+    report = verify_package(package)
+    assert (report.exit_code, faults(report)) == (1, ["VS-CON-015", "VS-CON-004"])
+    ref.unlink()
+    ref.symlink_to(ref.name)
+    report = verify_package(package)
+    assert (report.exit_code, faults(report)) == (1, ["VS-CON-015", "VS-CON-004"])
+    ref.unlink()
+    ref.write_bytes(content)
+    assert verify_package(package).exit_code == 0
+    shutil.rmtree(package / "refs")
+    (package / "refs").write_bytes(b"")
+    report = verify_package(package)
+    assert (report.exit_code, faults(report)) == (3, ["VS-CON-015", "VS-CON-003"])
+
+
+def test_more_refs_than_a_package_may_have(package: Path) -> None:
+    there = len(list((package / "refs").iterdir()))
+    for number in range(1000 - there):
+        (package / "refs" / f"n{number}").touch()
+    assert set(faults(verify_package(package))) == {"VS-HIS-014"}
+    (package / "refs" / "one_more").touch()
+    report = verify_package(package)
+    assert (report.exit_code, faults(report)) == (1, ["VS-CON-023"])
 
 
 # ---- files
@@ -352,13 +393,44 @@ def test_what_a_check_does_not_expect_is_a_finding_and_never_passes(
 def test_more_evidence_than_the_default_limits_allow_is_a_warning(
     original: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from vstore.evidence.limits import EvidenceLimits
-
     monkeypatch.setattr(
         "vstore.verify.checks.evidence.EvidenceLimits", lambda: EvidenceLimits(max_records=6)
     )
     report = verify_package(original)
     assert (report.exit_code, faults(report)) == (0, ["VS-EVD-023"])
+
+
+@pytest.mark.parametrize(
+    ("limits", "codes"),
+    [
+        (EvidenceLimits(max_records=7), []),
+        (EvidenceLimits(max_records=6), ["VS-EVD-023"]),
+        (EvidenceLimits(max_retained_bytes=1), ["VS-EVD-023"]),
+        (EvidenceLimits(max_records=1, max_retained_bytes=1), ["VS-EVD-023", "VS-EVD-023"]),
+    ],
+    ids=["all", "records", "bytes", "both"],
+)
+def test_the_limits_of_a_service(original: Path, limits: EvidenceLimits, codes: list[str]) -> None:
+    report = verify_package(original, limits=limits)
+    assert (report.exit_code, faults(report)) == (0, codes)
+
+
+def test_a_router_with_limits_answers_what_it_can_and_passes_nothing_else(original: Path) -> None:
+    wide, narrow = QueryLimits(), QueryLimits(max_matches=999)
+    assert verify_package(original, router=Router.default(limits=wide)).exit_code == 0
+    report = verify_package(original, router=Router.default(limits=narrow))
+    assert (report.exit_code, set(faults(report))) == (3, {"VS-EVD-027"})
+    assert report.counts.recomputed == 0
+    assert "max_matches" in report.findings[-1].message
+
+
+def test_an_adapter_that_fails_is_no_verdict(original: Path) -> None:
+    class Failing(SourceAdapter):
+        def answer(self, package: PinnedPackage, query: ToolQuery) -> ToolResult:
+            raise RuntimeError("text that nobody should see")
+
+    report = verify_package(original, router=Router([Failing(), DatabaseAdapter()]))
+    assert (report.exit_code, set(faults(report))) == (3, {"VS-VER-001"})
 
 
 def test_the_package_gives_its_two_names_lazily() -> None:

@@ -36,9 +36,9 @@ from vstore.testing.bad import (
     objects,
     verifier,
 )
-from vstore.testing.bad.change import BadPackage, Unmade
+from vstore.testing.bad.change import BadPackage
 
-__all__ = ["BAD_PACKAGES", "UNMADE", "BadPackage", "Unmade"]
+__all__ = ["BAD_PACKAGES", "BadPackage"]
 
 _MODULES: Final = (
     container,
@@ -56,5 +56,3 @@ _MODULES: Final = (
 BAD_PACKAGES: Final[tuple[BadPackage, ...]] = tuple(
     one for module in _MODULES for one in module.PACKAGES
 )
-#: Codes without a bad package.
-UNMADE: Final[tuple[Unmade, ...]] = tuple(one for module in _MODULES for one in module.UNMADE)

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from vstore.controller.bundles import create_bundle
 from vstore.package.reader import PackageReader
-from vstore.testing.bad.change import BadPackage, Make, Unmade
+from vstore.testing.bad.change import BadPackage, Make
 from vstore.testing.bundles import edit_archive, members_of
 from vstore.testing.editor import PackageEditor
 
-__all__ = ["PACKAGES", "UNMADE"]
+__all__ = ["PACKAGES"]
 
 _LOG: Final = "objects/log/00000001.vlog"
 _BASE: Final = "investigation"
@@ -121,4 +121,3 @@ PACKAGES: Final[tuple[BadPackage, ...]] = (
         make=_foreign_salt,
     ),
 )
-UNMADE: Final[tuple[Unmade, ...]] = ()

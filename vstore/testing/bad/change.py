@@ -25,7 +25,6 @@ __all__ = [
     "ZEROS",
     "BadPackage",
     "Make",
-    "Unmade",
     "consistent",
     "edited",
     "files",
@@ -55,6 +54,7 @@ class BadPackage:
         make: Makes it.
         options: Arguments of the verifier that the finding needs.
         needs: More of these, from the folder of the good packages.
+        judge: Verifies it, where it takes more than one call of the verifier.
     """
 
     code: str
@@ -62,9 +62,12 @@ class BadPackage:
     make: Make
     options: dict[str, Any] = field(default_factory=dict)
     needs: Callable[[Path], dict[str, Any]] = lambda _: {}
+    judge: Callable[[Path], Report] | None = None
 
     def verify(self, good: Path, path: Path, *, shortcuts: bool = True) -> Report:
         """Verify it, as its code asks for."""
+        if self.judge is not None:
+            return self.judge(path)
         return verify_package(path, shortcuts=shortcuts, **self.options, **self.needs(good))
 
     @property
@@ -77,14 +80,6 @@ class BadPackage:
         """``bad`` where the verdict suffers, ``warn`` for warnings and notes."""
         rule = RULES[self.code]
         return "bad" if rule.severity == "error" or rule.incomplete else "warn"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Unmade:
-    """A code without a bad package, and why there is none."""
-
-    code: str
-    reason: str
 
 
 def put(pointer: str, value: object) -> Callable[[Any], None]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from vstore.objects.layout import FORMAT_FILE, LARGE, LOG, segment_name
-from vstore.testing.bad.change import BadPackage, Unmade, files, reseal, write_segments
+from vstore.objects.layout import FORMAT_FILE, LARGE, LOG, REFS, TMP, segment_name
+from vstore.objects.refs import MAX_REFS
+from vstore.testing.bad.change import BadPackage, files, reseal, write_segments
 from vstore.testing.editor import PackageEditor
 
-__all__ = ["PACKAGES", "UNMADE"]
+__all__ = ["PACKAGES"]
 
 
 def _rewrite(name: str, change: Callable[[bytes], bytes]) -> Callable[[Path], None]:
@@ -76,6 +78,24 @@ def _cut_large_file(package: Path) -> None:
 def _second_large_file(package: Path) -> None:
     path = _large_file(package)
     (path.parent / ("0" * 62)).write_bytes(path.read_bytes())
+
+
+def _nest_too_deep(package: Path) -> None:
+    """Folders in folders, until their path is longer than any call of the system takes."""
+    here = os.open(package, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for name in (TMP, *["one-folder-of-many-" * 12] * 20):
+            os.mkdir(name, dir_fd=here)
+            deeper = os.open(name, os.O_RDONLY | os.O_DIRECTORY, dir_fd=here)
+            os.close(here)
+            here = deeper
+    finally:
+        os.close(here)
+
+
+def _fill_refs(package: Path) -> None:
+    for number in range(MAX_REFS):
+        (package / REFS / f"filler_{number}").touch()
 
 
 PACKAGES: Final[tuple[BadPackage, ...]] = (
@@ -150,14 +170,18 @@ PACKAGES: Final[tuple[BadPackage, ...]] = (
         make=files(_create("tmp/0001.large", b"half")),
     ),
     BadPackage(
+        code="VS-CON-015",
+        change="tmp holds folders in folders with a path that the system doesn't open",
+        make=files(_nest_too_deep),
+    ),
+    BadPackage(
         code="VS-CON-016",
         change="the log has a second segment without a byte",
         make=files(_create(f"{LOG}/{segment_name(2)}")),
     ),
-)
-UNMADE: Final[tuple[Unmade, ...]] = (
-    Unmade(
-        code="VS-CON-015",
-        reason="whether a file can be read is a matter of the system, not of its bytes",
+    BadPackage(
+        code="VS-CON-023",
+        change="a thousand empty files lie beside the refs",
+        make=files(_fill_refs),
     ),
 )

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from vstore.evidence.limits import EvidenceLimits
 from vstore.objects.ids import object_id
 from vstore.objects.plain_json import encode_value
-from vstore.testing.bad.change import ZEROS, BadPackage, Unmade, consistent, edited, put, remove
+from vstore.testing.bad.change import ZEROS, BadPackage, consistent, edited, files, put, remove
 from vstore.testing.editor import PackageEditor, StoredObject
+from vstore.tools.request import QueryLimits
+from vstore.tools.router import Router
 
-__all__ = ["PACKAGES", "UNMADE"]
+__all__ = ["PACKAGES"]
 
 _INDEX: Final = "evidence-index-v1"
 _RECORD: Final = "evidence-record-v1"
@@ -189,6 +192,12 @@ PACKAGES: Final[tuple[BadPackage, ...]] = (
         make=consistent("VS-EVD-022", _edit(_CONTENT, 0, put("/lines/0/lines/0/1", "invented"))),
     ),
     BadPackage(
+        code="VS-EVD-023",
+        change="nothing, and the service that is to go on with it keeps one record at the most",
+        make=files(lambda _: None),
+        options={"limits": EvidenceLimits(max_records=1)},
+    ),
+    BadPackage(
         code="VS-EVD-024",
         change="a content names a snapshot that wasn't asked; verified without asking again",
         make=consistent(
@@ -206,10 +215,10 @@ PACKAGES: Final[tuple[BadPackage, ...]] = (
         change="an answer's observation reads otherwise in the evidence",
         make=consistent("VS-EVD-026", _other_observation, base="tests"),
     ),
-)
-UNMADE: Final[tuple[Unmade, ...]] = (
-    Unmade(
-        code="VS-EVD-023",
-        reason="it takes more evidence than a fixture should hold",
+    BadPackage(
+        code="VS-EVD-027",
+        change="nothing, and the router that asks again allows a single row for each query",
+        make=files(lambda _: None),
+        options={"router": Router.default(limits=QueryLimits(max_rows_scanned=1))},
     ),
 )

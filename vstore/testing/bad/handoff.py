@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import io
+import shutil
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
+from vstore.controller.test_attachments import Upload
+from vstore.controller.test_coordinator import AsyncTestCoordinator
 from vstore.objects.ids import object_id
 from vstore.objects.plain_json import encode_value
-from vstore.testing.bad.change import BadPackage, Make, Unmade, consistent, forged, put
+from vstore.package.workspace import Workspace
+from vstore.testing.bad.change import BadPackage, Make, consistent, forged, put
 from vstore.testing.editor import PackageEditor, StoredObject
+from vstore.testing.investigation import CASE, INSTANT, PACKAGE
 
-__all__ = ["PACKAGES", "UNMADE"]
+__all__ = ["PACKAGES"]
 
 _BASE: Final = "tests"
 _GENERATION: Final = "package-generation-v1"
@@ -70,6 +78,32 @@ def _add_nonsense(editor: PackageEditor) -> None:
     _add_entry(editor, "elsewhere")
 
 
+def _moved_ledger(good: Path, target: Path) -> None:
+    """A file attached to the test that waits, with a reservation that nobody may make now."""
+    with tempfile.TemporaryDirectory() as scratch:
+        waiting = Path(scratch) / _BASE
+        shutil.copytree(good / _BASE, waiting)
+        with Workspace.of_package(waiting, actor="tester", clock=lambda: INSTANT) as workspace:
+            uploads = [Upload("second.log", io.BytesIO(b"ZeroDivisionError\n"))]
+            AsyncTestCoordinator(workspace).attach(CASE, PACKAGE, uploads)
+        consistent("VS-HND-008", _reserve_more, base=_BASE)(Path(scratch), target)
+
+
+def _reserve_more(editor: PackageEditor) -> None:
+    last = editor.find("budget-ledger-v1", -1)
+    value = last.value | {"parent": str(last.oid), "sequence": last.value["sequence"] + 1}
+    value["event"]["action_id"] = "smuggled"
+    content = encode_value(value)
+    entry = StoredObject(object_id(content), 1, content)
+
+    def change(document: Any) -> None:
+        document["artifacts"]["budget_ledger"] = str(entry.oid)
+        document["declared"]["budget_ledger"] = [str(entry.oid)]
+
+    editor.edit(editor.find(_GENERATION, -1), change)
+    editor.frames[-1].objects.insert(0, entry)
+
+
 def _agreed(code: str, pointer: str, value: object) -> Make:
     """The answer changed, and the evidence that was made from it."""
     return consistent(
@@ -116,6 +150,11 @@ PACKAGES: Final[tuple[BadPackage, ...]] = (
         make=forged(_pin_and_submit, base=_BASE),
     ),
     BadPackage(
+        code="VS-HND-008",
+        change="the generation that attaches a file to a test also moves the ledger",
+        make=_moved_ledger,
+    ),
+    BadPackage(
         code="VS-HND-009",
         change="an answer names another request than the one that was handed out",
         make=_agreed("VS-HND-009", "/request_id", "test-9"),
@@ -139,11 +178,5 @@ PACKAGES: Final[tuple[BadPackage, ...]] = (
         code="VS-HND-013",
         change="attachments were added to a request that isn't outstanding",
         make=forged(_add_request, base=_BASE),
-    ),
-)
-UNMADE: Final[tuple[Unmade, ...]] = (
-    Unmade(
-        code="VS-HND-008",
-        reason="a ledger that moves while a case waits breaks the lifecycle as well: VS-HIS-009",
     ),
 )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from vstore.objects.ids import ObjectId
+from vstore.package.checkpoint import Checkpoint, checkpoint_of, origin_of
+from vstore.package.reader import PackageReader
 from vstore.testing.bad.change import (
     ABSENT,
     ZEROS,
     BadPackage,
-    Unmade,
     edited,
     files,
     forged,
@@ -19,7 +21,7 @@ from vstore.testing.bad.change import (
 )
 from vstore.testing.editor import PackageEditor
 
-__all__ = ["PACKAGES", "UNMADE"]
+__all__ = ["PACKAGES"]
 
 _GENERATION: Final = "package-generation-v1"
 
@@ -75,6 +77,11 @@ def _lagging(package: Path) -> None:
 
 def _no_generation(editor: PackageEditor) -> None:
     editor.frames[-1].generation = ObjectId(ABSENT)
+
+
+def _checkpoint(package: Path) -> Checkpoint:
+    with PackageReader.open(package) as reader:
+        return checkpoint_of(reader)
 
 
 PACKAGES: Final[tuple[BadPackage, ...]] = (
@@ -180,5 +187,19 @@ PACKAGES: Final[tuple[BadPackage, ...]] = (
         change="the last generation has an artifact named inputs",
         make=forged(_reserved_artifact),
     ),
+    BadPackage(
+        code="VS-HIS-021",
+        change="the last generation tells of another actor, and it should extend the checkpoint "
+        "that was made of the original",
+        make=edited(_GENERATION, -1, put("/events/0/actor", "somebody else")),
+        needs=lambda good: {"extends": _checkpoint(good / "investigation")},
+    ),
+    BadPackage(
+        code="VS-HIS-022",
+        change="nothing, and it should extend the checkpoint of another package",
+        make=files(_nothing),
+        needs=lambda good: {
+            "extends": replace(_checkpoint(good / "investigation"), origin=origin_of("OTHER"))
+        },
+    ),
 )
-UNMADE: Final[tuple[Unmade, ...]] = ()

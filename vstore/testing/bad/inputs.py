@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from vstore.testing.bad.change import BadPackage, Unmade, edited, forged, put, remove
+from vstore.testing.bad.change import BadPackage, edited, forged, put, remove
 from vstore.testing.editor import PackageEditor, StoredObject
 
-__all__ = ["PACKAGES", "UNMADE"]
+__all__ = ["PACKAGES"]
 
 _GENERATION: Final = "package-generation-v1"
 
@@ -67,4 +67,3 @@ PACKAGES: Final[tuple[BadPackage, ...]] = (
         make=edited(_GENERATION, -1, remove("/snapshots/spare")),
     ),
 )
-UNMADE: Final[tuple[Unmade, ...]] = ()

@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
-from vstore.testing.bad.change import ZEROS, BadPackage, Make, Unmade, forged, put
+from vstore.testing.bad.change import ZEROS, BadPackage, Make, forged, put
 from vstore.testing.editor import PackageEditor
 
-__all__ = ["PACKAGES", "UNMADE"]
+__all__ = ["PACKAGES"]
 
 _LOG: Final = "investigation-log-v1"
 _REQUEST: Final = "investigation-request-v1"
@@ -128,4 +128,3 @@ PACKAGES: Final[tuple[BadPackage, ...]] = (
         make=_edited("hypotheses-v1", 1, put("/hypotheses/0/confidence", "confirmed")),
     ),
 )
-UNMADE: Final[tuple[Unmade, ...]] = ()

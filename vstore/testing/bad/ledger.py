@@ -10,11 +10,11 @@ from vstore.controller import BudgetManager
 from vstore.objects.ids import object_id
 from vstore.objects.plain_json import encode_value
 from vstore.package.workspace import Workspace
-from vstore.testing.bad.change import BadPackage, Unmade, edited, forged, put
+from vstore.testing.bad.change import BadPackage, edited, forged, put
 from vstore.testing.editor import PackageEditor, StoredObject
 from vstore.testing.investigation import CASE, INSTANT, PACKAGE
 
-__all__ = ["PACKAGES", "UNMADE"]
+__all__ = ["PACKAGES"]
 
 _ENTRY: Final = "budget-ledger-v1"
 _GENERATION: Final = "package-generation-v1"
@@ -115,4 +115,3 @@ PACKAGES: Final[tuple[BadPackage, ...]] = (
         make=_reward_without_evidence,
     ),
 )
-UNMADE: Final[tuple[Unmade, ...]] = ()

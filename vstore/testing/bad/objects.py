@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Final
 
 from vstore.objects.ids import object_id
-from vstore.testing.bad.change import BadPackage, Unmade, files, forged, reseal, write_segments
+from vstore.testing.bad.change import BadPackage, files, forged, reseal, write_segments
 from vstore.testing.editor import EditedFrame, PackageEditor, StoredObject
 
-__all__ = ["PACKAGES", "UNMADE"]
+__all__ = ["PACKAGES"]
 
 _HYPOTHESES: Final = "hypotheses-v1"
 
@@ -125,4 +125,3 @@ PACKAGES: Final[tuple[BadPackage, ...]] = (
         make=forged(_repeat, rechain=False),
     ),
 )
-UNMADE: Final[tuple[Unmade, ...]] = ()

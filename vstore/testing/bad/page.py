@@ -13,7 +13,7 @@ import textwrap
 from pathlib import Path
 from typing import Final
 
-from vstore.testing.bad import BAD_PACKAGES, UNMADE
+from vstore.testing.bad import BAD_PACKAGES
 from vstore.testing.bad.change import BadPackage
 from vstore.testing.bad.make import write_all
 from vstore.verify import Report
@@ -49,8 +49,9 @@ folder somebody works in are errors in a bundle, which is a closed world.
 
 Each example is what the verifier says of a good package in which one thing was changed. Where
 that is possible everything that follows from the change was made consistent again, so that
-nothing but the rule itself gives it away. `python -m vstore.testing.bad.make FOLDER` writes
-these packages.
+nothing but the rule itself gives it away. Where it is *nothing* that was changed, the package is
+good, and the example says what was asked for or what failed. `python -m
+vstore.testing.bad.make FOLDER` writes these packages.
 """
 
 
@@ -66,7 +67,6 @@ def render(folder: Path | None = None) -> str:
             write_all(Path(scratch) / "all", GOOD)
             return render(Path(scratch) / "all")
     made = {one.code: one for one in BAD_PACKAGES}
-    reasons = {one.code: one.reason for one in UNMADE}
     parts = [_HEAD]
     area = ""
     for code, rule in RULES.items():
@@ -75,10 +75,7 @@ def render(folder: Path | None = None) -> str:
             title, about = _AREAS[area]
             parts.append(f"## {title} (VS-{area})\n\n{about}\n")
         parts.append(_section(rule))
-        if code in made:
-            parts.append(_example(made[code], folder))
-        else:
-            parts.append(_fill(f"There is no example: {reasons[code]}."))
+        parts.append(_example(made[code], folder))
     return "\n".join(parts)
 
 

@@ -88,6 +88,7 @@ class EvidenceCheck:
         found: Takes the findings.
         ledger: Knows which actions are reserved.
         sources: Finds what records come from.
+        limits: Of a service that is to go on with the case; the default ones by default.
     """
 
     def __init__(
@@ -96,11 +97,13 @@ class EvidenceCheck:
         found: FindingCollector,
         ledger: LedgerCheck,
         sources: SourceReader,
+        limits: EvidenceLimits | None = None,
     ) -> None:
         self._objects = objects
         self._found = found
         self._ledger = ledger
         self._sources = sources
+        self._limits = EvidenceLimits() if limits is None else limits
         self.state: EvidenceState | None = None
         #: Why the rest of the evidence is not checked, or None.
         self.suspended: str | None = None
@@ -288,6 +291,7 @@ class EvidenceCheck:
                 object=batch.index_id,
                 pointer="/operation_id",
                 actual=batch.index.operation_id,
+                affects=tuple(f"record {one.document.id}" for one in batch.records),
             )
 
     def _check_reservations(self, revision: int, batch: _Batch, drafts: Sequence[Draft]) -> None:
@@ -417,18 +421,23 @@ class EvidenceCheck:
     # ---- the end
 
     def finish(self) -> None:
-        """Warn where a service with default limits could not continue the case."""
-        state, limits = self.state, EvidenceLimits()
+        """Warn where a service with these limits could not continue the case."""
+        state, limits = self.state, self._limits
         if state is None:
             return
-        for name, value, limit in (
-            ("max_records", state.count, limits.max_records),
-            ("max_retained_bytes", state.retained_bytes, limits.max_retained_bytes),
+        for name, what, value, limit in (
+            ("max_records", "records", state.count, limits.max_records),
+            (
+                "max_retained_bytes",
+                "retained bytes",
+                state.retained_bytes,
+                limits.max_retained_bytes,
+            ),
         ):
             if value > limit:
                 self._found.add(
                     "VS-EVD-023",
-                    f"{value} is more than the default {name} = {limit}",
+                    f"{value} {what} are more than {name} = {limit}",
                     object=state.head,
                     expected=limit,
                     actual=value,

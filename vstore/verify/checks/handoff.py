@@ -48,6 +48,8 @@ class HandoffCheck:
         #: The test whose answer is awaited, and the ledger when it was handed out.
         self._open: tuple[ObjectId, AsyncTestRequest] | None = None
         self._ledger_then: ObjectId | None = None
+        #: The last generation that moved the ledger while a test was outstanding.
+        self._moved: ObjectId | None = None
         self._ids: set[str] = set()
         self._actions: set[tuple[int, str]] = set()
         self._answered: dict[ObjectId, AsyncTestRequest] = {}
@@ -57,6 +59,10 @@ class HandoffCheck:
         self.suspended = why
         self._found.skip(f"handed out tests from there on: {why}")
 
+    def moved(self, step: Step) -> bool:
+        """Whether a generation moved the ledger while a test was outstanding."""
+        return step.oid == self._moved
+
     def answered(self, feedback: ObjectId) -> AsyncTestRequest | None:
         """The request that this confirmed answer is for, or None."""
         return self._answered.get(feedback)
@@ -65,6 +71,11 @@ class HandoffCheck:
     def waits(self) -> bool:
         """Whether a test is out whose answer is awaited."""
         return self._open is not None
+
+    @property
+    def guards_the_ledger(self) -> bool:
+        """Whether a test is out and this check says when the ledger moves meanwhile."""
+        return self.waits and self.suspended is None
 
     def submitted(self, revision: int, action_id: str) -> bool:
         """Whether a test was handed out for an action."""
@@ -182,6 +193,7 @@ class HandoffCheck:
                 actual,
             )
             self._ledger_then = actual
+            self._moved = step.oid
 
     def _check_events(self, step: Step, before: tuple[ObjectId, AsyncTestRequest] | None) -> None:
         """An event of a test names the request that it is about."""

@@ -13,6 +13,7 @@ from vstore.objects.frame import FrameSummary
 from vstore.objects.ids import ObjectId
 from vstore.objects.merkle import Frontier
 from vstore.objects.refs import GENERATION, BadRef, classify
+from vstore.package.checkpoint import Checkpoint, origin_of
 from vstore.package.documents import Generation, Hypotheses
 from vstore.package.lifecycle import RULES as LIFECYCLE
 from vstore.package.succession import (
@@ -97,16 +98,31 @@ class HistoryCheck:
     Args:
         objects: Where documents are.
         found: Takes the findings.
-        extends: A generation that must be part of the history, or None.
+        extends: A generation that must be part of the history, or a checkpoint that it must
+            go on from, or None.
+        waits: Says whether a test was outstanding before the generation at hand, so that the
+            handoff's check says what the ledger mustn't do.
     """
 
     def __init__(
-        self, objects: ObjectCheck, found: FindingCollector, *, extends: ObjectId | None = None
+        self,
+        objects: ObjectCheck,
+        found: FindingCollector,
+        *,
+        extends: ObjectId | Checkpoint | None = None,
+        waits: Callable[[], bool] = lambda: False,
     ) -> None:
         self._objects = objects
         self._found = found
         self._extends = extends
+        #: Whether nothing is left to say about it.
         self._extended = extends is None
+        self._waits = waits
+        if isinstance(extends, Checkpoint) and extends.signatures:
+            found.skip(
+                f"trust in the checkpoint: none of its signatures ({len(extends.signatures)}) was "
+                "checked, for this version knows no keys; anybody can have written it"
+            )
         #: Merkle tree over the generations so far.
         self.frontier = Frontier()
         self.head: Step | None = None
@@ -122,7 +138,10 @@ class HistoryCheck:
         self._objects.reach(oid)
         if oid not in self._objects.table:
             self._found.add(
-                "VS-HIS-019", "the frame publishes an object that is not there", object=oid
+                "VS-HIS-019",
+                "the frame publishes an object that is not there",
+                object=oid,
+                affects=(f"generation {self.count + 1}",),
             )
             return None
         generation = self._objects.lookup(oid, Generation, oid)
@@ -155,9 +174,39 @@ class HistoryCheck:
 
     def _enter(self, step: Step, encoded: bytes) -> None:
         self.frontier.append(encoded)
-        self._extended = self._extended or step.oid == self._extends
+        if not self._extended:
+            self._check_extended(step)
         self.head = step
         self.count += 1
+
+    def _check_extended(self, step: Step) -> None:
+        """Look whether this generation is what the history should extend."""
+        asked = self._extends
+        if not isinstance(asked, Checkpoint):
+            self._extended = step.oid == asked
+            return
+        # Numbers and identities that were found wrong are those of the first generation.
+        first = step.generation.package_id if self._identity is None else self._identity[1]
+        origin = origin_of(first)
+        if origin != asked.origin:
+            self._found.add(
+                "VS-HIS-022",
+                "the checkpoint is of another package",
+                expected=asked.origin,
+                actual=origin,
+            )
+        elif self.frontier.size != asked.size:
+            return
+        elif (root := self.frontier.root()) != asked.root:
+            self._found.add(
+                "VS-HIS-021",
+                f"the first {asked.size} generations are not those of the checkpoint",
+                object=step.oid,
+                expected=asked.root,
+                actual=root,
+                affects=(f"generations 1 to {asked.size}",),
+            )
+        self._extended = True
 
     def _true(self, generation: Generation) -> Generation:
         """A generation as the next one should see it: a wrong number is reported once."""
@@ -188,6 +237,8 @@ class HistoryCheck:
             }
         # So has an artifact whose meaning isn't known: why it changed can't be judged.
         named |= {f"/artifacts/{name}" for name in child.artifacts.keys() - KNOWN_ARTIFACTS}
+        if self._waits():
+            named.add("/artifacts/budget_ledger")
         reserved = {fault.pointer[10:] for fault in wrong if fault.kind == "artifact"}
         named |= {f"/declared{pointer}" for pointer in reserved}
         for fault in wrong:
@@ -213,6 +264,7 @@ class HistoryCheck:
                 pointer="/parent",
                 expected=frame.parent,
                 actual=child.parent,
+                affects=(step.name,),
             )
         root = self.frontier.root()
         if child.history.root != root:
@@ -322,7 +374,14 @@ class HistoryCheck:
             self._found.add(
                 "VS-HIS-016", "the head is another generation", expected=expect, actual=actual
             )
-        if not self._extended:
+        if not self._extended and isinstance(self._extends, Checkpoint):
+            self._found.add(
+                "VS-HIS-021",
+                f"the history is shorter than the checkpoint: {self.count} generations",
+                expected=self._extends.size,
+                actual=self.count,
+            )
+        elif not self._extended:
             self._found.add(
                 "VS-HIS-017",
                 "the generation to extend is not in the history",
@@ -397,6 +456,7 @@ def check_hypotheses(
                 pointer=f"/{name}",
                 expected=expected,
                 actual=actual,
+                affects=(step.name,),
             )
     ids = [one.id for one in document.hypotheses]
     if len(set(ids)) != len(ids):
@@ -405,6 +465,7 @@ def check_hypotheses(
             f"the hypotheses of {step.name} name one twice",
             object=oid,
             pointer="/hypotheses",
+            affects=(step.name,),
         )
     missing = [name for name in accounts if name not in ids]
     if missing:
@@ -414,6 +475,7 @@ def check_hypotheses(
             object=oid,
             pointer="/hypotheses",
             expected=", ".join(missing[:10]),
+            affects=(step.name,),
         )
     added = [name for name in ids if name not in accounts] if accounts else []
     if added:
@@ -423,4 +485,5 @@ def check_hypotheses(
             object=oid,
             pointer="/hypotheses",
             actual=", ".join(added[:10]),
+            affects=(step.name,),
         )

@@ -214,6 +214,7 @@ class InvestigationCheck:
                 f"call {event.call_id} was opened otherwise than it ended",
                 entry.id,
                 "/imported",
+                affects=(f"call {event.call_id}",),
             )
         if isinstance(event, Answered):
             self._answer(step, entry, event, call)
@@ -237,6 +238,7 @@ class InvestigationCheck:
                 event.request,
                 "/contract",
                 actual=request.contract,
+                affects=(f"call {event.call_id}",),
             )
         self._check_request(step, event, request)
         self._check_hints(event, request)
@@ -264,6 +266,7 @@ class InvestigationCheck:
                 event.request,
                 "/hypothesis_id",
                 actual=event.hypothesis_id,
+                affects=(f"call {event.call_id}",),
             )
         expected = request_of(
             self.state,
@@ -313,6 +316,7 @@ class InvestigationCheck:
                 pointer,
                 expected=one,
                 actual=other,
+                affects=(f"call {event.call_id}",),
             )
 
     def _answer(
@@ -546,7 +550,8 @@ class InvestigationCheck:
             )
 
     def _refused(self, entry: Sealed[InvestigationLog], pointer: str, message: str) -> None:
-        self._add("VS-INV-004", message, entry.id, pointer)
+        call = f"call {entry.document.event.call_id}"
+        self._add("VS-INV-004", message, entry.id, pointer, affects=(call,))
         self.suspend(f"entry {entry.document.sequence} can't have been made")
 
     def _unknown_rules(self, oid: ObjectId, rules: str) -> None:

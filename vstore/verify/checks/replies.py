@@ -62,6 +62,8 @@ class ReplyCheck:
         #: Contents that were checked already, and how many items each has.
         self._normal: dict[ObjectId, int] = {}
         self._batch: dict[ObjectId, Sealed[EvidenceContent]] = {}
+        #: The records that fall with the batch at hand.
+        self._affects: tuple[str, ...] = ()
         self.recomputed = 0
         self._unanswered: list[tuple[ObjectId, str, str]] = []
 
@@ -88,6 +90,7 @@ class ReplyCheck:
             reply: What was answered.
             affects: The records that fall with the reply.
         """
+        self._affects = affects
         self._check_binding(step, request_id, request, reply_id, reply)
         self._batch = {}
         for position, result in enumerate(reply.results):
@@ -145,14 +148,22 @@ class ReplyCheck:
             self._inconsistent(reply_id, "/generation", "another generation than its request")
 
     def _inconsistent(self, reply_id: ObjectId, pointer: str, what: str) -> None:
-        self._found.add("VS-EVD-015", f"the reply has {what}", object=reply_id, pointer=pointer)
+        self._found.add(
+            "VS-EVD-015",
+            f"the reply has {what}",
+            object=reply_id,
+            pointer=pointer,
+            affects=self._affects,
+        )
 
     def _check_normal(self, oid: ObjectId, content: EvidenceContent) -> None:
         self._normal[oid] = item_count(content)
         try:
             check_content(content)
         except InvalidError as error:
-            self._found.add("VS-EVD-016", f"not normal: {error.message}", object=oid)
+            self._found.add(
+                "VS-EVD-016", f"not normal: {error.message}", object=oid, affects=self._affects
+            )
 
     def _check_result(
         self,
@@ -218,6 +229,7 @@ class ReplyCheck:
                     "a content names another snapshot than was asked",
                     object=oid,
                     pointer=pointer,
+                    affects=self._affects,
                 )
 
     def _descriptor(self, step: Step, query: ToolQuery) -> SnapshotDescriptor | None:
@@ -271,7 +283,7 @@ class ReplyCheck:
             return
         for request_id, name, reason in self._unanswered:
             self._found.add(
-                "VS-VER-001",
+                "VS-EVD-027",
                 f"the request that {name} stores could not be asked again: {reason}",
                 object=request_id,
             )

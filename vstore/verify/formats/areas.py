@@ -38,7 +38,7 @@ _OF_CODE: Final = {
     "TRU": "trust",
     "VER": "verifier",
 }
-_REPLIES: Final = frozenset({"VS-EVD-022"})
+_REPLIES: Final = frozenset({"VS-EVD-022", "VS-EVD-027"})
 #: Words of what was not checked, and whose check that is.
 _OF_WORD: Final = {
     **{area: area for area in AREAS},

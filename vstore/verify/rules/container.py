@@ -189,7 +189,8 @@ RULES: Final = (
         incomplete=True,
         summary="a file could not be read",
         hint=Hint(
-            "The operating system refused to read it, or the disk failed.",
+            "The operating system refused to read it, its path is longer than the system takes, "
+            "or the disk failed.",
             "What could be read was checked.",
             "Give the verifier read access, or copy the package to a sound disk.",
         ),
@@ -276,6 +277,18 @@ RULES: Final = (
             "these don't.",
             "The frames themselves were checked.",
             "Get the bundle from somebody who made it with vstore.",
+        ),
+    ),
+    Rule(
+        code="VS-CON-023",
+        slug="too-many-refs",
+        severity="error",
+        summary="the folder refs holds more refs than a package has",
+        hint=Hint(
+            "A ref stands there for the head and for each of its artifacts, and no package has so "
+            "many; somebody filled the folder.",
+            "What the log holds: it is checked on its own. No ref was compared with it.",
+            "Get the package from somebody who verified it.",
         ),
     ),
 )

@@ -287,14 +287,12 @@ RULES: Final = (
         code="VS-EVD-023",
         slug="over-default-limits",
         severity="warning",
-        summary=("the package holds more evidence than the default limits allow"),
+        summary="the package holds more evidence than a service's limits allow",
         hint=Hint(
-            (
-                "Limits are settings of a service, not of the format; another service "
-                "may have wider ones."
-            ),
-            ("Everything."),
-            ("Give your own service wider limits before you continue the case."),
+            "Limits are settings of a service, not of the format: the default ones, or those "
+            "that the verifier was given. Another service may have wider ones.",
+            "Everything.",
+            "Give your own service wider limits before you continue the case.",
         ),
     ),
     Rule(
@@ -334,6 +332,20 @@ RULES: Final = (
             ("The observations, the environment or the question are not those of the answer."),
             ("The answer itself, as it was confirmed."),
             ("Believe the answer, not this content; and find out what wrote it."),
+        ),
+    ),
+    Rule(
+        code="VS-EVD-027",
+        slug="reply-not-recomputed",
+        severity="warning",
+        incomplete=True,
+        summary="a stored request could not be asked again",
+        hint=Hint(
+            "Whoever asks gives a router limits of its own, and the request asks for more; or "
+            "what it asks can't be read. So the reply was not compared with what the pinned "
+            "inputs yield.",
+            "Everything that was checked without asking again; other replies were recomputed.",
+            "Verify with a router of wider limits, if the machine can bear what the request asks.",
         ),
     ),
 )

@@ -246,4 +246,30 @@ RULES: Final = (
             _DISTRUST,
         ),
     ),
+    Rule(
+        code="VS-HIS-021",
+        slug="checkpoint-differs",
+        severity="error",
+        summary="the history does not go on from the checkpoint that it should extend",
+        hint=Hint(
+            "A checkpoint commits to the number of generations and to all of them. The package was "
+            "rewound below that number, or some generation up to it was rewritten.",
+            "The package is consistent in itself as far as nothing else was found.",
+            "Don't build on it; ask where it came from, and compare it with a copy that extends "
+            "the checkpoint.",
+        ),
+    ),
+    Rule(
+        code="VS-HIS-022",
+        slug="checkpoint-of-another-package",
+        severity="error",
+        summary="the checkpoint that the history should extend is another package's",
+        hint=Hint(
+            "The first line of a checkpoint says whose it is. This one says nothing about the "
+            "package at hand, whose history was not compared with it.",
+            "The package is consistent in itself as far as nothing else was found.",
+            "Look up which package and which checkpoint belong together; if they should, the "
+            "package took the place of another one.",
+        ),
+    ),
 )

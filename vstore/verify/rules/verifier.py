@@ -16,11 +16,11 @@ RULES: Final = (
         incomplete=True,
         summary="a check met something that it has no answer to",
         hint=Hint(
-            "Bytes of the package led the verifier into a state that it doesn't expect; the check "
-            "was given up there.",
+            "Bytes of the package, or an adapter that somebody gave the verifier, led it into a "
+            "state that it doesn't expect; the check was given up there.",
             "The other checks were done.",
-            "Please report it, with the package if you may share it; don't rely on the package "
-            "until it verifies.",
+            "Please report it to whoever made the adapter, or else to vstore, with the package if "
+            "you may share it; don't rely on the package until it verifies.",
         ),
     ),
     Rule(
