@@ -15,6 +15,7 @@ from vstore_cli.terminal import safe
 
 if TYPE_CHECKING:
     from vstore.objects.ids import ObjectId
+    from vstore.package.checkpoint import Checkpoint
     from vstore.verify.formats import Run
     from vstore.verify.report import Report
     from vstore_cli.terminal import Terminal
@@ -37,8 +38,9 @@ _STYLES: Final = {
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--no-recompute", is_flag=True, help="Don't ask the snapshots again.")
 @click.option("--expect", metavar="HEAD", help="Refuse another head than this generation.")
-@click.option("--extends", metavar="HEAD",
-              help="Refuse a history without this generation.")  # fmt: skip
+@click.option("--extends", metavar="HEAD-OR-CHECKPOINT",
+              help="Refuse a history that doesn't go on from this generation, or from the "
+                   "checkpoint in this file.")  # fmt: skip
 @click.option("--base", type=click.Path(path_type=Path), metavar="PACKAGE",
               help="What an incremental bundle continues: a package or a bundle.")  # fmt: skip
 @click.option("--jobs", "-j", type=click.IntRange(1, 256), default=1, metavar="N",
@@ -78,7 +80,7 @@ def command(
 
     \b
     Example:
-      vstore verify case-592 --extends b3:4f2a...
+      vstore verify case-592 --extends case-592.checkpoint
       vstore verify case-592.vstore.zip
       vstore verify cases/* --jobs 2 --format junit --output report.xml
     """
@@ -91,7 +93,7 @@ def command(
     options = Options(
         recompute=not no_recompute,
         expect=_head(expect, "--expect"),
-        extends=_head(extends, "--extends"),
+        extends=_extended(extends),
         fail_fast=fail_fast,
         base=None if base is None else str(_package_at(base)),
     )
@@ -218,6 +220,37 @@ def _head(text: str | None, option: str) -> ObjectId | None:
         return None if text is None else ObjectId.parse(text)
     except InvalidError as error:
         raise click.BadParameter(f"{text}: {error.hint}", param_hint=option) from error
+
+
+def _extended(text: str | None) -> ObjectId | Checkpoint | None:
+    """A head, a checkpoint, or a file that holds one of them; ``-`` is standard input."""
+    from vstore.errors import InvalidError, VStoreError
+    from vstore.objects.ids import ObjectId
+    from vstore.package.checkpoint import MAX_CHECKPOINT_BYTES, parse_checkpoint
+    from vstore_cli.files import read_file
+
+    if text is None:
+        return None
+    with contextlib.suppress(InvalidError):
+        return ObjectId.parse(text)
+    if "\n" not in text and text != "-" and not os.path.exists(text):  # noqa: PTH110
+        raise click.BadParameter(
+            f"{safe(text)}: neither the whole id of a generation nor a file",
+            param_hint="--extends",
+        )
+    try:
+        # A shell takes the end of the last line away.
+        raw = (
+            text.rstrip("\n").encode("utf-8", "surrogateescape") + b"\n"
+            if "\n" in text
+            else read_file(Path(text), MAX_CHECKPOINT_BYTES)
+        )
+        with contextlib.suppress(InvalidError, UnicodeDecodeError):
+            return ObjectId.parse(raw.decode("ascii").removesuffix("\n"))
+        return parse_checkpoint(raw)
+    except VStoreError as error:
+        hint = "" if error.hint is None else f" ({error.hint})"
+        raise click.BadParameter(f"{error.message}{hint}", param_hint="--extends") from error
 
 
 def _show_fault(session: Session, error: BaseException) -> None:

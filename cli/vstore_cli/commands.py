@@ -51,6 +51,7 @@ SECTIONS: Final[dict[str, list[Listed]]] = {
         Listed("evidence", "List the evidence records."),
         Listed("diff", "Compare two generations, packages or bundles."),
         Listed("verify", "Recompute everything; report every fault."),
+        Listed("checkpoint", "Print what commits to the history so far."),
     ],
     "Send and receive": [
         Listed("bundle", "Pack a package into one file."),

@@ -32,6 +32,8 @@ READING = [
     ["ls-tree", "HEAD"],
     ["ls-refs"],
     ["rev-parse", "--short", "HEAD", "E000002", "g3"],
+    ["checkpoint"],
+    ["checkpoint", "g3", "--json"],
 ]
 WRITING = [
     ["advance"],

@@ -290,6 +290,7 @@ def test_shapes_of_json_name_their_version(investigated: CommandLine) -> None:
         ["ls-tree"],
         ["ls-refs"],
         ["rev-parse", "HEAD"],
+        ["checkpoint"],
         ["repair", "--dry-run"],
     ):
         value = json.loads(investigated.ok(*words, "--json").out)

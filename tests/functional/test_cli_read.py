@@ -262,5 +262,6 @@ def _read_everything(vstore: CommandLine) -> None:
         ["ls-tree", "-r", "app"],
         ["ls-refs"],
         ["rev-parse", "--short", "HEAD"],
+        ["checkpoint"],
     ):
         vstore.ok(*words)

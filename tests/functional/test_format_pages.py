@@ -27,6 +27,7 @@ from vstore.objects.refs import decode_ref, encode_ref
 from vstore.objects.segment import SEGMENT_HEADER_BYTES, parse_segment_header
 from vstore.objects.tree import Tree
 from vstore.package.bundle_layout import Member, local_header
+from vstore.package.checkpoint import encode_checkpoint, origin_of, parse_checkpoint
 from vstore.package.lifecycle import RULES
 from vstore.testing.format_tables import format_tables
 from vstore.tools.chunker import key_of
@@ -222,6 +223,13 @@ def test_merkle() -> None:
     left = sha256(b"\1" + first + second).digest()
     assert lines[5].split()[1] == sha256(b"\1" + left + third).hexdigest()
     assert lines[1].split()[1] == EMPTY_ROOT
+
+
+def test_checkpoint() -> None:
+    found = parse_checkpoint(example("history.md", "checkpoint").encode())
+    (three,) = re.findall(r'"record 3"\nroot: +([0-9a-f]+)', example("history.md", "merkle"))
+    assert (found.origin, found.size, found.root) == (origin_of("P-1"), 3, three)
+    assert encode_checkpoint(found).decode() == example("history.md", "checkpoint")
 
 
 def test_rewards() -> None:

@@ -29,6 +29,7 @@ __all__ = [
     "encode_checkpoint",
     "origin_of",
     "parse_checkpoint",
+    "root_text",
 ]
 
 #: Bytes of a checkpoint at the most, its signatures included.
@@ -60,6 +61,16 @@ class Checkpoint:
     extensions: tuple[str, ...] = ()
     signatures: tuple[str, ...] = ()
 
+    @property
+    def root_text(self) -> str:
+        """The root as it stands there: Base64."""
+        return root_text(self.root)
+
+
+def root_text(root: Digest) -> str:
+    """A root as checkpoints write it: Base64 of its 32 bytes."""
+    return b64encode(bytes.fromhex(root)).decode("ascii")
+
 
 def origin_of(package_id: str) -> str:
     """The origin line of a package's checkpoints."""
@@ -68,8 +79,12 @@ def origin_of(package_id: str) -> str:
 
 def encode_checkpoint(checkpoint: Checkpoint) -> bytes:
     """The bytes of a checkpoint; signature lines may be appended to them as they are."""
-    root = b64encode(bytes.fromhex(checkpoint.root)).decode("ascii")
-    text = [checkpoint.origin, str(checkpoint.size), root, *checkpoint.extensions]
+    text = [
+        checkpoint.origin,
+        str(checkpoint.size),
+        checkpoint.root_text,
+        *checkpoint.extensions,
+    ]
     return "".join(f"{line}\n" for line in (*text, "", *checkpoint.signatures)).encode("utf-8")
 
 

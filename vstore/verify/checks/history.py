@@ -13,7 +13,7 @@ from vstore.objects.frame import FrameSummary
 from vstore.objects.ids import ObjectId
 from vstore.objects.merkle import Frontier
 from vstore.objects.refs import GENERATION, BadRef, classify
-from vstore.package.checkpoint import Checkpoint, origin_of
+from vstore.package.checkpoint import Checkpoint, origin_of, root_text
 from vstore.package.documents import Generation, Hypotheses
 from vstore.package.lifecycle import RULES as LIFECYCLE
 from vstore.package.succession import (
@@ -202,8 +202,8 @@ class HistoryCheck:
                 "VS-HIS-021",
                 f"the first {asked.size} generations are not those of the checkpoint",
                 object=step.oid,
-                expected=asked.root,
-                actual=root,
+                expected=asked.root_text,
+                actual=root_text(root),
                 affects=(f"generations 1 to {asked.size}",),
             )
         self._extended = True
