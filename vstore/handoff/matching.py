@@ -26,6 +26,7 @@ __all__ = [
     "IDENTITIES",
     "Fault",
     "feedback_faults",
+    "fits_kind",
     "is_instant",
     "match_faults",
     "missing_attachments",
@@ -142,15 +143,26 @@ def _answers(feedback: AsyncTestFeedback, request: AsyncTestRequest) -> Iterator
 def _answer_kind(
     pointer: str, answer: Observation, requested: RequestedObservation
 ) -> Iterator[Fault]:
-    kind, text = requested.kind, answer.text.strip()
-    if kind == "yes_no" and text not in ("yes", "no"):
-        yield Fault("answer_kind", f"{pointer}/text", f"{requested.id}: yes or no is asked for")
-    elif kind == "number" and _NUMBER.fullmatch(text) is None:
-        yield Fault("answer_kind", f"{pointer}/text", f"{requested.id}: a number is asked for")
+    kind = requested.kind
+    if not fits_kind(kind, answer.text):
+        asked = "yes or no" if kind == "yes_no" else "a number"
+        yield Fault("answer_kind", f"{pointer}/text", f"{requested.id}: {asked} is asked for")
     elif kind == "attachment" and not answer.attachments:
         yield Fault(
             "answer_kind", f"{pointer}/attachments", f"{requested.id}: an attachment is asked for"
         )
+
+
+def fits_kind(kind: str, text: str) -> bool:
+    """Whether a text is what an observation of this kind asks for: yes or no, or a number.
+
+    Args:
+        kind: As the request says; any text will do for ``text`` and ``attachment``.
+        text: The answer's, white space around it aside.
+    """
+    if kind == "yes_no":
+        return text.strip() in ("yes", "no")
+    return kind != "number" or _NUMBER.fullmatch(text.strip()) is not None
 
 
 def is_instant(text: Instant) -> bool:

@@ -1,14 +1,14 @@
 """The tables of the desk: who holds a test, what is being written, uploads, confirmations.
 
-Part of the first migration. A request is named by its case, package and request id; instants
-are seconds since 1970. Nothing here is evidence: what was confirmed stands in the package.
+The second version of the database. A request is named by its case, package and request id;
+instants are seconds since 1970. Nothing here is evidence: what was confirmed stands in the package.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["DESK_TABLES"]
+__all__ = ["DESK_TABLES", "of_request"]
 
 #: Needs ``accounts(account_id)``.
 DESK_TABLES: Final = """
@@ -118,3 +118,12 @@ CREATE TABLE confirmations (
 CREATE UNIQUE INDEX confirmations_once ON confirmations (case_id, package_id, request_id)
     WHERE state IN ('begun', 'done');
 """
+
+
+def of_request(statement: str) -> str:
+    """A statement whose ``{request}`` is the condition on a request's three ids.
+
+    Args:
+        statement: Of ours; a :class:`~vstore.web.board.RequestKey` gives its parameters.
+    """
+    return statement.replace("{request}", "case_id = ? AND package_id = ? AND request_id = ?")

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from vstore.errors import IntegrityError, UnsupportedError
+from vstore.web.desk_tables import DESK_TABLES
 
 __all__ = ["APPLICATION_ID", "MIGRATIONS", "SERVICE_TABLES", "check_version", "migrate"]
 
@@ -87,7 +88,7 @@ BEGIN
 END;
 """
 
-MIGRATIONS: Final[tuple[str, ...]] = (SERVICE_TABLES,)
+MIGRATIONS: Final[tuple[str, ...]] = (SERVICE_TABLES, DESK_TABLES)
 
 
 def check_version(connection: sqlite3.Connection, newest: int) -> int:
