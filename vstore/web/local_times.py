@@ -25,12 +25,14 @@ class LocalTime(NamedTuple):
         local: In the reader's zone, or None where that is unknown or UTC itself.
         zone: What the zone calls itself then, such as ``CET`` or ``+0545``.
         utc: In UTC.
+        utc_beside: In UTC, without the day where ``local`` is of the same one.
     """
 
     instant: str
     local: str | None
     zone: str
     utc: str
+    utc_beside: str
 
 
 @functools.cache
@@ -61,13 +63,14 @@ def local_time(instant: str, zone: str | None, words: Words) -> LocalTime:
     at = datetime(1970, 1, 1, tzinfo=_UTC) + timedelta(seconds=to_seconds(instant))
     utc = _written(at, words)
     if zone is None or zone == "UTC":
-        return LocalTime(instant, None, "UTC", utc)
+        return LocalTime(instant, None, "UTC", utc, utc)
     try:
         there = at.astimezone(zoneinfo.ZoneInfo(zone))
     except OverflowError:
         # On the first and the last day of the calendar there is no other zone.
-        return LocalTime(instant, None, "UTC", utc)
-    return LocalTime(instant, _written(there, words), there.tzname() or zone, utc)
+        return LocalTime(instant, None, "UTC", utc, utc)
+    beside = _time(at, words) if there.date() == at.date() else utc
+    return LocalTime(instant, _written(there, words), there.tzname() or zone, utc, beside)
 
 
 def distance(instant: str, now: str, words: Words) -> str:
@@ -87,11 +90,8 @@ def distance(instant: str, now: str, words: Words) -> str:
 
 def _written(at: datetime, words: Words) -> str:
     month = words("date.months").split(",")[at.month - 1]
-    return words(
-        "date.written",
-        day=at.day,
-        month=month,
-        year=at.year,
-        hour=f"{at.hour:02}",
-        minute=f"{at.minute:02}",
-    )
+    return words("date.written", day=at.day, month=month, year=at.year, time=_time(at, words))
+
+
+def _time(at: datetime, words: Words) -> str:
+    return words("date.time", hour=f"{at.hour:02}", minute=f"{at.minute:02}")

@@ -123,7 +123,7 @@ def _when(instant: str, *, zone: str | None, words: Words) -> Markup:
         return Markup('<time class="when" datetime="{0}">{1} UTC</time>').format(instant, time.utc)
     return Markup(
         '<time class="when" datetime="{0}">{1} {2} <span class="utc">({3} UTC)</span></time>'
-    ).format(instant, time.local, time.zone, time.utc)
+    ).format(instant, time.local, time.zone, time.utc_beside)
 
 
 def _away(instant: str, *, request: Request, words: Words) -> str:

@@ -26,6 +26,18 @@ def test_an_instant_stands_in_both_zones(zone: str | None, local: str | None, na
     assert (shown.local, shown.zone, shown.utc) == (local, name, "1 Jul 2026, 12:05")
 
 
+@pytest.mark.parametrize(
+    ("zone", "beside"),
+    [
+        ("Europe/Berlin", "12:05"),
+        ("Pacific/Auckland", "1 Jul 2026, 12:05"),
+        (None, "1 Jul 2026, 12:05"),
+    ],
+)
+def test_beside_a_local_time_the_day_is_not_said_twice(zone: str | None, beside: str) -> None:
+    assert local_time("2026-07-01T12:05:59Z", zone, EN).utc_beside == beside
+
+
 def test_german_writes_it_in_its_own_way() -> None:
     shown = local_time("2026-03-29T01:00:00Z", "Europe/Berlin", DE)
     # The hour that the clocks skip: 02:00 is 03:00.
