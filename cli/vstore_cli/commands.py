@@ -45,6 +45,9 @@ SECTIONS: Final[dict[str, list[Listed]]] = {
         Listed("step", "Check and apply a model's replies."),
         Listed("contract", "Measure what a newer reply contract saves."),
     ],
+    "Let people answer": [
+        Listed("tester", "Say who may use the testers' page."),
+    ],
     "Read and check": [
         Listed("log", "Show what happened, newest first."),
         Listed("show", "Show one object: a record, a generation, a file, ..."),
