@@ -118,6 +118,10 @@ class EvidenceState:
             actions=actions,
         )
 
+    def carried_out(self, revision: int, operation_id: str) -> bool:
+        """Whether something was stored under this operation id in this revision."""
+        return self.operations.get((revision, operation_id)) is not None
+
     def recognise(self, revision: int, operation_id: str, payload: Digest) -> Operation | None:
         """The operation that this one repeats, or None for a new one.
 
