@@ -89,7 +89,12 @@ class DeskCase:
         return self.desk.claims.claim(KEY, account or self.pat)
 
     def upload(
-        self, claim: Claim, name: str = "app.log", content: bytes = LOG, *, by: Account | None = None
+        self,
+        claim: Claim,
+        name: str = "app.log",
+        content: bytes = LOG,
+        *,
+        by: Account | None = None,
     ) -> Upload:
         """Upload a file in one piece."""
         writer = self.desk.uploads.begin(KEY, by or self.pat, claim.fence, name, len(content))

@@ -9,6 +9,7 @@ import pytest
 from argon2 import PasswordHasher
 
 from vstore.testing.clock import FrozenClock
+from vstore.testing.desk import DeskCase, waiting_workspace
 from vstore.web import passwords
 from vstore.web.accounts import Accounts
 from vstore.web.audit import Audit
@@ -73,3 +74,17 @@ def _quick_hashes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 @pytest.fixture
 def full_hashes() -> None:
     passwords._nobody.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def waiting(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with a case that waits for its test; to be copied."""
+    return waiting_workspace(tmp_path_factory.mktemp("waiting"))
+
+
+@pytest.fixture
+def case(waiting: Path, tmp_path: Path) -> Iterator[DeskCase]:
+    """A desk over a case that waits for its test."""
+    one = DeskCase(tmp_path, waiting)
+    yield one
+    one.close()
