@@ -293,9 +293,7 @@ class Claims:
                 ``confirming``.
         """
         row = self._row(db, key)
-        # Somebody disabled may be in the middle of something: their account ended, their
-        # request didn't.
-        mine = row is not None and row["account_id"] == account.account_id and not row["disabled"]
+        mine = row is not None and row["account_id"] == account.account_id
         if row is None or not mine or row["fence"] != fence:
             if row is not None and 1 <= fence < row["fence"]:
                 raise ConflictError(

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from vstore.errors import ConflictError, InvalidError, LimitExceeded, NotFoundError
-from vstore.objects.document import MAX_INTEGER
 from vstore.web.accounts import Account
 from vstore.web.audit import Audit
 from vstore.web.board import Board, RequestKey
@@ -162,21 +161,21 @@ class DraftStore:
                 ``not_claimed``), or it is being confirmed (``confirming``).
             LimitExceeded: It is too large, or too many refused texts wait to be dealt with
                 (``too_many_conflicts``).
-            InvalidError: A text that can't be stored (``invalid_draft``), or no revision.
+            InvalidError: A text that can't be stored.
             NotFoundError: No such test.
         """
         self._board.entry(key)
-        if not 0 <= base_revision <= MAX_INTEGER:
-            raise InvalidError("no draft has this revision", kind="invalid_revision")
         encoded = content.encode()
         with self._database.transaction() as db:
             self._claims.check(db, key, account, fence, writes=True)
             row = self._row(db, key, account)
             if row is not None and row["content"] == encoded:
                 return self._draft(db, row)
-            if row is None or base_revision == row["revision"]:
+            if base_revision == (0 if row is None else row["revision"]):
                 self._append(db, key, account, row, encoded, automatic=automatic)
                 return self._loaded(db, key, account)
+            if row is None:
+                raise InvalidError("no draft has this revision", kind="invalid_revision")
             self._keep_refused(db, key, account, row, base_revision, encoded)
             current = self._loaded(db, key, account)
         # Raising inside would undo that the text was kept.
@@ -230,6 +229,15 @@ class DraftStore:
             for one in conflict_ids:
                 self._note(db, account, "draft.resolved", key, conflict=one)
         return draft
+
+    def drafted(self, account: Account) -> set[RequestKey]:
+        """The tests that a tester has a draft for."""
+        with self._database.reading() as db:
+            rows = db.execute(
+                "SELECT case_id, package_id, request_id FROM drafts WHERE account_id = ?",
+                (account.account_id,),
+            ).fetchall()
+        return {RequestKey(*row) for row in rows}
 
     def revisions(self, key: RequestKey, account: Account) -> list[Revision]:
         """The saved states of a tester's draft that are still kept, newest first."""

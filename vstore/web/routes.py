@@ -11,7 +11,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from vstore.web import account_pages, admin_pages, login_pages, static_files
+from vstore.web import (
+    account_pages,
+    admin_pages,
+    attachment_pages,
+    confirm_pages,
+    conflict_pages,
+    draft_pages,
+    login_pages,
+    request_pages,
+    static_files,
+    upload_pages,
+)
 from vstore.web.handlers import Access, Reads, Streams, Writes, reads, streams, writes
 
 __all__ = ["all_routes", "page", "stream"]
@@ -59,6 +70,7 @@ def all_routes() -> list[BaseRoute]:
         page("/static/{name}", "static", get=static_files.serve, access="anyone"),
         *_accounts(),
         *_administration(),
+        *_tests(),
     ]
 
 
@@ -92,4 +104,29 @@ def _administration() -> list[BaseRoute]:
         page("/admin/testers/{tester:int}/tokens/{token:int}/revoke", "revoke",
              post=admin_pages.revoke_token, access="admin"),
         page("/admin/audit", "audit", get=admin_pages.audit, access="admin"),
+    ]  # fmt: skip
+
+
+def _tests() -> list[BaseRoute]:
+    test = "/r/{case}/{package}/{request}"
+    return [
+        page("/", "tests", get=request_pages.list_tests),
+        page(test, "test", get=request_pages.show),
+        page(f"{test}/claim", "claim", post=request_pages.claim),
+        page(f"{test}/renew", "renew", post=request_pages.renew),
+        page(f"{test}/release", "release", post=request_pages.release),
+        page(f"{test}/decline", "decline", post=request_pages.decline),
+        page(f"{test}/draft", "draft", get=draft_pages.show, post=draft_pages.save),
+        page(f"{test}/conflict", "conflict", get=conflict_pages.show, post=conflict_pages.resolve),
+        page(f"{test}/preview", "preview", get=confirm_pages.preview),
+        page(f"{test}/confirm", "confirm", post=confirm_pages.confirm),
+        page(f"{test}/receipt", "receipt", get=confirm_pages.receipt),
+        page(f"{test}/uploads", "uploads", get=upload_pages.show),
+        stream(f"{test}/uploads", "upload", upload_pages.take, methods=["POST"]),
+        page(f"{test}/uploads/{{upload}}", "upload_file", get=attachment_pages.upload_file),
+        page(f"{test}/uploads/{{upload}}/picture", "upload_picture",
+             get=attachment_pages.upload_picture),
+        page(f"{test}/files/{{object}}/{{name}}", "answer_file", get=attachment_pages.answer_file),
+        page(f"{test}/pictures/{{object}}/{{name}}", "answer_picture",
+             get=attachment_pages.answer_picture),
     ]  # fmt: skip

@@ -47,10 +47,10 @@ class UploadPolicy:
             (``invalid_limit``).
     """
 
-    max_file_bytes: int = 256 << 20
-    max_request_bytes: int = 1 << 30
+    max_file_bytes: int = 250_000_000
+    max_request_bytes: int = 1_000_000_000
     max_request_files: int = 100
-    max_tester_bytes: int = 4 << 30
+    max_tester_bytes: int = 4_000_000_000
     max_receiving: int = 4
     types: tuple[str, ...] = DEFAULT_TYPES
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from argon2 import PasswordHasher
 
 from vstore.testing.clock import FrozenClock
-from vstore.testing.desk import DeskCase, waiting_workspace
+from vstore.testing.testers_page import Site, ask
 from vstore.web import passwords
 from vstore.web.accounts import Accounts
 from vstore.web.audit import Audit
@@ -77,14 +78,28 @@ def full_hashes() -> None:
 
 
 @pytest.fixture(scope="session")
-def waiting(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A workspace with a case that waits for its test; to be copied."""
-    return waiting_workspace(tmp_path_factory.mktemp("waiting"))
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace whose case waits for a test; to be copied, not touched."""
+    folder = tmp_path_factory.mktemp("asked")
+    ask(folder)
+    return folder
 
 
 @pytest.fixture
-def case(waiting: Path, tmp_path: Path) -> Iterator[DeskCase]:
-    """A desk over a case that waits for its test."""
-    one = DeskCase(tmp_path, waiting)
-    yield one
-    one.close()
+def make_site(asked: Path, tmp_path: Path) -> Iterator[Callable[..., Site]]:
+    """Opens the page over a copy of that workspace, or over one of the test's own."""
+    opened = []
+
+    def make(folder: Path | None = None, **options: Any) -> Site:
+        site = Site(folder or Site.copied(asked, tmp_path / f"site-{len(opened)}"), **options)
+        opened.append(site)
+        return site
+
+    yield make
+    for one in opened:
+        one.close()
+
+
+@pytest.fixture
+def site(make_site: Callable[..., Site]) -> Site:
+    return make_site()

@@ -9,7 +9,9 @@ import pytest
 
 import vstore.web
 
-STYLE = (Path(vstore.web.__file__).parent / "static" / "style.css").read_text("utf-8")
+STATIC = Path(vstore.web.__file__).parent / "static"
+STYLE = (STATIC / "style.css").read_text("utf-8")
+SHEETS = STYLE + (STATIC / "work.css").read_text("utf-8")
 TEMPLATES = sorted((Path(vstore.web.__file__).parent / "templates").glob("*.html"))
 
 
@@ -66,8 +68,8 @@ def test_edges_of_fields_and_the_focus_can_be_seen(scheme: str) -> None:
 
 
 def test_nothing_is_loaded_from_elsewhere_and_no_style_stands_in_a_page() -> None:
-    assert "url(" not in STYLE
-    assert "@import" not in STYLE
+    assert "url(" not in SHEETS
+    assert "@import" not in SHEETS
     for template in TEMPLATES:
         text = template.read_text("utf-8")
         assert not re.search(r"<style|\sstyle=|\son[a-z]+=|javascript:|https?://", text), (
@@ -85,5 +87,5 @@ def test_what_a_page_names_has_a_rule() -> None:
         for name in names.split()
     }
     assert used
-    ruled = set(re.findall(r"\.([a-z][a-z-]*)", STYLE))
+    ruled = set(re.findall(r"\.([a-z][a-z-]*)", SHEETS))
     assert sorted(used - ruled) == []
