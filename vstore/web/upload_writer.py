@@ -134,9 +134,8 @@ class UploadWriter:
             self._uploads.forget(self.upload_id)
 
     def _look_at(self, piece: bytes, size: int) -> None:
-        was_short = len(self._head) < SNIFFED_BYTES
         self._head += piece[: SNIFFED_BYTES - len(self._head)]
-        if was_short and size > SNIFFED_BYTES:
+        if self.size <= SNIFFED_BYTES < size:
             # Early, so that nobody waits for an upload that is going to be refused.
             self._uploads.policy.check_type(media_type(bytes(self._head), complete=False))
 
