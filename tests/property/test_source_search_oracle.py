@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vstore.objects.ids import object_id
+from vstore.tools import source_index
 from vstore.tools.request import SourceSearch
 from vstore.tools.source_index import WordIndex
-from vstore.tools.source_matcher import compile_matcher, matching_lines
+from vstore.tools.source_matcher import compile_matcher, count_lines, matching_lines
 
 texts = st.text(alphabet="abAB_1 .\n\r\t\x0c\u00e9\u212a\u017f(-", max_size=60).map(
     lambda text: text.encode()
@@ -57,7 +60,10 @@ def split(block: bytes) -> list[tuple[int, bytes]]:
 
 def asked(pattern: str, block: bytes, syntax: str, *, ignore_case: bool) -> list[int]:
     question = SourceSearch(source="s", pattern=pattern, syntax=syntax, ignore_case=ignore_case)
-    return [start for start, _ in matching_lines(block, compile_matcher(question))]
+    matcher = compile_matcher(question)
+    found = [start for start, _ in matching_lines(block, matcher)]
+    assert count_lines(block, matcher) == len(found)
+    return found
 
 
 @given(texts, literals, st.booleans())
@@ -95,15 +101,45 @@ def test_expression_ignoring_ascii_case(block: bytes, pattern: str) -> None:
     assert len(asked(pattern, block, "re2", ignore_case=True)) == len(expected)
 
 
-@given(st.lists(texts, min_size=1, max_size=4), literals)
-def test_the_index_never_leaves_a_file_out_that_has_the_literal(
-    files: list[bytes], literal: str
+@given(st.lists(texts, min_size=1, max_size=4), literals, st.integers(1, 20))
+def test_the_index_never_leaves_a_line_out_that_has_the_literal(
+    files: list[bytes], literal: str, size: int
 ) -> None:
-    index = WordIndex()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(source_index, "STRETCH_BYTES", size)
+        index = WordIndex()
+        for content in dict.fromkeys(files):
+            index.add(object_id(content), [content])
+        index.seal()
+        possible = index.stretches_with([literal.encode()])
     for content in files:
-        index.add(object_id(content), [content])
-    index.seal()
-    possible = index.files_with([literal.encode()])
-    for content in files:
-        if literal.encode().lower() in content.lower():
-            assert possible is None or object_id(content) in possible
+        for start, line in split(content):
+            if literal.encode().lower() in line.lower():
+                assert possible is None or any(
+                    one.start <= start < one.end for one in possible[object_id(content)]
+                )
+
+
+@given(texts, st.integers(1, 20), st.integers(1, 3))
+def test_stretches_are_whole_lines_and_know_how_many_are_before(
+    content: bytes, size: int, parts: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(source_index, "STRETCH_BYTES", size)
+        index = WordIndex()
+        index.add(object_id(content), _in_blocks(content, parts))
+        index.seal()
+        found = index.stretches_with([b"a"])
+    starts = {start for start, _ in split(content)}
+    for one in (found or {}).get(object_id(content), []):
+        assert one.start in starts
+        assert one.end in starts or one.end == len(content)
+        assert one.before == content.count(b"\n", 0, one.start)
+        assert b"a" in content[one.start : one.end].lower()
+
+
+def _in_blocks(content: bytes, count: int) -> list[bytes]:
+    """A content cut behind some of its LFs."""
+    cuts = [at + 1 for at in range(len(content)) if content[at] == 10][: count - 1]
+    edges = [0, *cuts, len(content)]
+    return [content[one:other] for one, other in pairwise(edges)]

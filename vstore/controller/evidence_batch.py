@@ -20,7 +20,7 @@ from vstore.evidence.index import Draft, Publication
 from vstore.evidence.payload import tool_payload
 from vstore.objects.canonical import decode, encode
 from vstore.objects.document import Document
-from vstore.objects.ids import Digest, ObjectId
+from vstore.objects.ids import Digest, ObjectId, object_id
 from vstore.objects.plain_json import encode_value
 from vstore.objects.sealed import Sealed, seal
 from vstore.package.pinned import PinnedPackage
@@ -29,12 +29,15 @@ from vstore.tools.request import ToolRequest, operation_of
 
 __all__ = [
     "Batch",
+    "Split",
     "check_generation",
     "check_identity",
     "check_reservations",
     "documents_of",
     "drafts_of",
+    "payload_of",
     "read_batch",
+    "split_reply",
 ]
 
 
@@ -45,17 +48,23 @@ class Batch:
     request: Sealed[ToolRequest]
     #: The reply as it was given, whatever it holds.
     reply: ToolReply | dict[str, Any]
-    #: Its canonical bytes; empty where it is not even well-formed.
+    #: Its canonical bytes; empty where it has none.
     encoded: bytes
-    #: The reply split for storage; None where it is not even well-formed.
-    envelope: Sealed[ReplyEnvelope] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A reply split for storage."""
+
+    envelope: Sealed[ReplyEnvelope]
+    #: Per position, None for an error result.
     contents: list[Sealed[EvidenceContent] | None]
-    #: Empty where the reply isn't well-formed: equal to no payload that was ever stored.
+    #: What makes a repeat recognisable.
     payload: Digest
 
 
 def read_batch(request: ToolRequest, reply: ToolReply | dict[str, Any]) -> Batch:
-    """Take request and reply apart for storage, believing neither.
+    """Read a request and take the bytes of the reply to it, believing neither.
 
     Args:
         request: What was asked.
@@ -66,16 +75,34 @@ def read_batch(request: ToolRequest, reply: ToolReply | dict[str, Any]) -> Batch
             from every true one.
     """
     encoded = encode(request)
-    sealed = seal(decode(encoded, ToolRequest))
+    sealed = Sealed(decode(encoded, ToolRequest), encoded, object_id(encoded))
     try:
         bytes_of_reply = encode(reply) if isinstance(reply, ToolReply) else encode_value(reply)
-        checked = decode(bytes_of_reply, ToolReply)
-        document, contents = envelope(checked.request, checked)
     except InvalidError:
-        return Batch(sealed, reply, b"", None, [], "")
-    split = seal(document)
-    payload = tool_payload(sealed.document, document)
-    return Batch(sealed, reply, bytes_of_reply, split, contents, payload)
+        bytes_of_reply = b""
+    return Batch(sealed, reply, bytes_of_reply)
+
+
+def split_reply(request: ToolRequest, reply: ToolReply) -> Split:
+    """Split a reply for storage.
+
+    Raises:
+        InvalidError: It isn't well-formed.
+    """
+    document, contents = envelope(reply.request, reply)
+    return Split(seal(document), contents, tool_payload(request, document))
+
+
+def payload_of(batch: Batch) -> Digest:
+    """What a batch would store as, for comparing it with what was stored before.
+
+    Empty where the reply isn't well-formed: equal to no payload that was ever stored.
+    """
+    try:
+        reply = decode(batch.encoded, ToolReply)
+        return split_reply(batch.request.document, reply).payload
+    except InvalidError:
+        return ""
 
 
 def check_identity(package: PinnedPackage, request: ToolRequest) -> None:
@@ -171,35 +198,33 @@ def check_reservations(projection: Projection, revision: int, request: ToolReque
         batch.add(query.action_id)
 
 
-def drafts_of(batch: Batch, reply: ObjectId) -> list[Draft]:
+def drafts_of(batch: Batch, split: Split) -> list[Draft]:
     """What is to become records: one for each result that is no error.
 
     Args:
-        batch: Well-formed.
-        reply: The id of its envelope.
+        batch: What was asked.
+        split: What was answered.
     """
     return [
         Draft(
             hypothesis_id=query.hypothesis_id,
             action_id=query.action_id,
             content=content,
-            origin=ToolOrigin(request=batch.request.id, reply=reply, position=position),
+            origin=ToolOrigin(request=batch.request.id, reply=split.envelope.id, position=position),
         )
         for position, (query, content) in enumerate(
-            zip(batch.request.document.queries, batch.contents, strict=True)
+            zip(batch.request.document.queries, split.contents, strict=True)
         )
         if content is not None
     ]
 
 
-def documents_of(
-    batch: Batch, split: Sealed[ReplyEnvelope], planned: Publication
-) -> Sequence[Sealed[Document]]:
+def documents_of(batch: Batch, split: Split, planned: Publication) -> Sequence[Sealed[Document]]:
     """Everything that a publication adds, in the order of its making."""
     return [
         batch.request,
-        split,
-        *(one for one in batch.contents if one is not None),
+        split.envelope,
+        *(one for one in split.contents if one is not None),
         *planned.records,
         planned.index,
     ]

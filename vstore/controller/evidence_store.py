@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
 from vstore.controller.evidence_batch import (
     Batch,
+    Split,
     check_generation,
     check_identity,
     check_reservations,
     documents_of,
     drafts_of,
+    payload_of,
     read_batch,
+    split_reply,
 )
 from vstore.controller.feedback_evidence import store_feedback
 from vstore.controller.projection import Projection, following
-from vstore.errors import (
-    ForgedReply,
-    StateError,
-)
+from vstore.errors import ForgedReply, InvalidError, StateError
 from vstore.evidence.documents import IndexedRecord
 from vstore.evidence.index import check_actions, plan_publication
 from vstore.evidence.limits import EvidenceLimits, check_limits
 from vstore.evidence.state import Operation
-from vstore.objects.canonical import encode, to_value
+from vstore.objects.canonical import decode, encode, to_value
 from vstore.objects.difference import first_difference
 from vstore.objects.ids import ObjectId
 from vstore.package.lifecycle import check
@@ -138,11 +139,15 @@ class EvidenceStore:
         batch = read_batch(request, reply)
         repository = self._workspace.repository(case_id, package_id)
         with repository.evidence_lock(), following(repository) as (package, projection):
-            known = projection.evidence.recognise(package.revision, operation_id, batch.payload)
-            if known is not None:
+            if projection.evidence.carried_out(package.revision, operation_id):
+                known = projection.evidence.recognise(
+                    package.revision, operation_id, payload_of(batch)
+                )
+                assert known is not None
                 return _repeated(repository, projection, package, known, batch)
             self._check(projection, package, batch)
-            return self._publish(repository, projection, package, operation_id, batch, actor)
+            split = self._recompute(package, batch)
+            return self._publish(repository, projection, package, operation_id, batch, split, actor)
 
     def store_feedback(
         self,
@@ -225,12 +230,13 @@ class EvidenceStore:
             bound = reply.generation if isinstance(reply, ToolReply) else reply.get("generation")
             check_generation(package, bound, unknown_is_forged=True)
         check_reservations(projection, package.revision, request)
-        self._check_reply(package, batch)
 
-    def _check_reply(self, package: PinnedPackage, batch: Batch) -> None:
-        recomputed = self._router.query(package, batch.request.document)
-        if batch.envelope is not None and encode(recomputed) == batch.encoded:
-            return
+    def _recompute(self, package: PinnedPackage, batch: Batch) -> Split:
+        """Ask again; where the answer is that of the batch, byte for byte, split it."""
+        recomputed = self._router.answer(package, batch.request)
+        if encode(recomputed) == batch.encoded:
+            with suppress(InvalidError):
+                return split_reply(batch.request.document, recomputed)
         given = to_value(batch.reply) if isinstance(batch.reply, ToolReply) else batch.reply
         pointer = first_difference(to_value(recomputed), given)
         raise ForgedReply(
@@ -247,13 +253,12 @@ class EvidenceStore:
         package: PinnedPackage,
         operation_id: str,
         batch: Batch,
+        split: Split,
         actor: str | None,
     ) -> Saved:
-        split = batch.envelope
-        assert split is not None
-        drafts = drafts_of(batch, split.id)
+        drafts = drafts_of(batch, split)
         if not drafts:
-            none = (None,) * len(batch.contents)
+            none = (None,) * len(split.contents)
             return Saved(
                 record_refs=none,
                 record_ids=none,
@@ -266,11 +271,13 @@ class EvidenceStore:
             projection.evidence,
             revision=package.revision,
             operation_id=operation_id,
-            payload=batch.payload,
+            payload=split.payload,
             drafts=drafts,
-            source_bytes=batch.request.size + split.size,
+            source_bytes=batch.request.size + split.envelope.size,
         )
-        check_limits(self._limits, planned, {"request": batch.request.size, "reply": split.size})
+        check_limits(
+            self._limits, planned, {"request": batch.request.size, "reply": split.envelope.size}
+        )
         with repository.begin() as transaction:
             for document in documents_of(batch, split, planned):
                 transaction.put_sealed(document)
@@ -282,7 +289,8 @@ class EvidenceStore:
             )
         projection.evidence.apply(planned)
         projection.tables.extend(planned.index.document.records)
-        refs, ids = _aligned(planned.index.document.records, batch)
+        with_record = [content is not None for content in split.contents]
+        refs, ids = _aligned(planned.index.document.records, with_record)
         return Saved(
             record_refs=refs,
             record_ids=ids,
@@ -293,11 +301,11 @@ class EvidenceStore:
 
 
 def _aligned(
-    records: Sequence[IndexedRecord], batch: Batch
+    records: Sequence[IndexedRecord], with_record: Iterable[bool]
 ) -> tuple[tuple[ObjectId | None, ...], tuple[str | None, ...]]:
     """Records in the positions of the reply; an error result has none."""
     remaining = iter(records)
-    found = [None if content is None else next(remaining) for content in batch.contents]
+    found = [next(remaining) if one else None for one in with_record]
     return (
         tuple(None if one is None else one.object for one in found),
         tuple(None if one is None else one.id for one in found),
@@ -313,7 +321,8 @@ def _repeated(
 ) -> Saved:
     """Answer a repeat: first make sure that what it found is durable and well referred to."""
     repository.confirm()
-    refs, ids = _aligned(known.records, batch)
+    results = decode(batch.encoded, ToolReply).results
+    refs, ids = _aligned(known.records, (one.status == "ok" for one in results))
     return Saved(
         record_refs=refs,
         record_ids=ids,

@@ -9,7 +9,7 @@ first checks, so it happens as a whole or not at all.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -118,6 +118,10 @@ class EvidenceState:
             actions=actions,
         )
 
+    def carried_out(self, revision: int, operation_id: str) -> bool:
+        """Whether something was stored under this operation id in this revision."""
+        return self.operations.get((revision, operation_id)) is not None
+
     def recognise(self, revision: int, operation_id: str, payload: Digest) -> Operation | None:
         """The operation that this one repeats, or None for a new one.
 
@@ -190,6 +194,44 @@ class EvidenceState:
         self.distinct_atoms = publication.distinct_atoms
         self.retained_bytes = publication.retained_bytes
 
+    def extend(
+        self,
+        key: OperationKey,
+        operation: Operation,
+        records: Iterable[tuple[str, ObjectId, bool, list[Digest]]],
+        frontier: Frontier,
+        *,
+        head_bytes: int,
+        distinct_atoms: int,
+        retained_bytes: int,
+    ) -> None:
+        """Take in a publication that was judged elsewhere: nothing is checked here.
+
+        Args:
+            key: Its analysis revision and operation id, which are new.
+            operation: What it published.
+            records: Of each record its action, its content, whether it is the first one with
+                that content, and its new atoms.
+            frontier: The tree over all records, these included.
+            head_bytes: The size of its index.
+            distinct_atoms, retained_bytes: Figures after it.
+        """
+        for (action_id, content, is_first, novel), indexed in zip(
+            records, operation.records, strict=True
+        ):
+            self.seen.update(novel)
+            if is_first:
+                self.contents[content] = indexed.id
+            self.actions[key[0], action_id] = indexed.id
+        self.operations[key] = operation
+        self.frontier = frontier
+        self.head = operation.index
+        self.head_bytes = head_bytes
+        self.sequence += 1
+        self.count += len(operation.records)
+        self.distinct_atoms = distinct_atoms
+        self.retained_bytes = retained_bytes
+
     def adopt(
         self, index: Sealed[EvidenceIndex], records: Sequence[Sealed[EvidenceRecord]]
     ) -> None:
@@ -233,22 +275,6 @@ class EvidenceState:
                 hint="vstore verify says what is wrong",
                 sequence=document.sequence,
             )
-        self.take_in(index, records, frontier)
-
-    def take_in(
-        self,
-        index: Sealed[EvidenceIndex],
-        records: Sequence[Sealed[EvidenceRecord]],
-        frontier: Frontier,
-    ) -> None:
-        """Take in a publication that is known to continue this state.
-
-        Args:
-            index: The next index.
-            records: The records that it adds, in its order.
-            frontier: Merkle tree over all records, these included.
-        """
-        document = index.document
         for record in records:
             own = record.document
             self.seen.update(own.novel_atoms)
@@ -257,7 +283,7 @@ class EvidenceState:
             if self.actions.get((own.analysis_revision, own.action_id)) is None:
                 self.actions[own.analysis_revision, own.action_id] = own.id
         self.operations[document.analysis_revision, document.operation_id] = Operation(
-            document.payload, index.id, tuple(document.records)
+            document.payload, index.id, indexed
         )
         self.frontier = frontier
         self.head = index.id

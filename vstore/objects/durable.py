@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -165,7 +166,8 @@ class DurableIO:
             return False
         try:
             found = os.fstat(fd)
-            if found.st_nlink != 1 or found.st_size != len(content):
+            fits = found.st_nlink == 1 and found.st_size == len(content)
+            if not fits or not stat.S_ISREG(found.st_mode):
                 return False
             return os.pwrite(fd, content, 0) == len(content)
         except OSError as error:

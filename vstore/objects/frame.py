@@ -63,6 +63,7 @@ __all__ = [
     "parse_header",
     "parse_trailer",
     "read_payload",
+    "summary_of",
     "trailer_matches",
 ]
 
@@ -227,6 +228,15 @@ def parse_header(
     if blake3(body).digest() != buffer[end - 32 : end]:
         return None
     return FrameSummary(segment, header_length, fields, body[HEADER_FIXED:])
+
+
+def summary_of(frame: bytes, segment: int) -> FrameSummary:
+    """The summary of a frame that :func:`encode_frame` has just made, for this segment."""
+    fields = _FIXED.unpack_from(frame)
+    header_length: int = fields[1]
+    summary = FrameSummary(segment, header_length, fields, frame[HEADER_FIXED : header_length - 32])
+    summary.digest = frame[-TRAILER_BYTES : -TRAILER_BYTES + 32]
+    return summary
 
 
 def parse_trailer(trailer: bytes) -> int | None:

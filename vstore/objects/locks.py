@@ -100,6 +100,7 @@ class PackageLock:
         self._command = command[:200]
         self._clock = clock
         self._fd = -1
+        self._opened: os.stat_result
         self._holder_fd = -1
         self._depth = 0
         #: Whoever holds the lock may take it again, but only in the same thread.
@@ -142,6 +143,7 @@ class PackageLock:
             try:
                 if self._fd < 0:
                     self._fd = self._open(self._path)
+                    self._opened = os.fstat(self._fd)
                 if _lock(self._fd):
                     if self._is_current():
                         break
@@ -204,19 +206,20 @@ class PackageLock:
 
     def _is_current(self) -> bool:
         try:
-            return os.path.samestat(os.fstat(self._fd), os.stat(self._path))  # noqa: PTH116
+            return os.path.samestat(self._opened, os.stat(self._path))  # noqa: PTH116
         except FileNotFoundError:
             return False
 
     def _tell(self) -> None:
         text = f"pid {os.getpid()}\nsince {self._clock()}\ncommand {self._command}\n"
+        content = text.encode()[:_MAX_HOLDER_BYTES].ljust(_MAX_HOLDER_BYTES)
         try:
             if self._holder_fd < 0:
                 self._holder_fd = self._open(self._holder_path)
-            # One write of one size: a reader sees the old text or the new one.
-            os.pwrite(
-                self._holder_fd, text.encode()[:_MAX_HOLDER_BYTES].ljust(_MAX_HOLDER_BYTES), 0
-            )
+            # Mostly it says so already, and what isn't written needn't go to the disk.
+            if os.pread(self._holder_fd, _MAX_HOLDER_BYTES + 1, 0) != content:
+                # One write of one size: a reader sees the old text or the new one.
+                os.pwrite(self._holder_fd, content, 0)
         except OSError:
             # Only courtesy to those who wait.
             return

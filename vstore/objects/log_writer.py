@@ -13,7 +13,7 @@ from typing import Final
 
 from vstore.errors import IntegrityError, StorageError, UnsupportedError
 from vstore.objects.durable import REAL, DurableIO
-from vstore.objects.frame import TRAILER_BYTES, FrameSummary, encode_frame, parse_header
+from vstore.objects.frame import FrameSummary, encode_frame, summary_of
 from vstore.objects.layout import TMP, segment_name
 from vstore.objects.log import LogReader, digest_of_range, file_size
 from vstore.objects.segment import SegmentHeader, encode_segment_header
@@ -56,6 +56,8 @@ class LogWriter:
         self._salt = salt
         self._fd = -1
         self._segment = 0
+        self._path = ""
+        self._opened: os.stat_result
         #: Segment, end and torn bytes behind it that this process has synced, or None.
         self._synced: tuple[int, int, int] | None = None
         #: Set after a failed sync: nobody knows what is on the disk, so nothing is added.
@@ -131,15 +133,21 @@ class LogWriter:
         """
         self.check()
         tail = self._log.tail
+        size = 0
         if tail.segment:
             self._open(tail.segment)
-            self._check_named(tail.segment)
+            size = self._named_size(tail.segment)
         if tail.segment == 0 or tail.torn or tail.end >= self._segment_bytes:
             self._roll()
             tail = self._log.tail
+            self._open(tail.segment)
+            size = file_size(self._fd)
         elif sync:
             self.ensure_synced()
-        self._open(tail.segment)
+        if size != tail.end:
+            raise IntegrityError(
+                "the log changed while the publication lock was held", kind="log_changed"
+            )
         frame = encode_frame(
             salt=self._log.header(tail.segment).salt,
             offset=tail.end,
@@ -149,22 +157,10 @@ class LogWriter:
             objects=objects,
             large=large,
         )
-        if file_size(self._fd) != tail.end:
-            raise IntegrityError(
-                "the log changed while the publication lock was held", kind="log_changed"
-            )
         self._io.write(self._fd, frame)
         if sync:
             self._sync(self._fd)
-        summary = parse_header(
-            frame,
-            0,
-            segment=tail.segment,
-            salt=self._log.header(tail.segment).salt,
-            offset=tail.end,
-        )
-        assert isinstance(summary, FrameSummary)
-        summary.digest = frame[-TRAILER_BYTES : -TRAILER_BYTES + 32]
+        summary = summary_of(frame, tail.segment)
         self._log.advance(summary)
         if sync:
             self._synced = (tail.segment, tail.end + len(frame), 0)
@@ -174,19 +170,22 @@ class LogWriter:
         if self._segment == number:
             return
         self.close()
-        self._fd = self._io.open_append(self._log.folder / segment_name(number))
+        self._path = str(self._log.folder / segment_name(number))
+        self._fd = self._io.open_append(Path(self._path))
         self._segment = number
+        self._opened = os.fstat(self._fd)
 
-    def _check_named(self, number: int) -> None:
-        """Never add to a file that nobody can find any more: it would be lost unnoticed.
+    def _named_size(self, number: int) -> int:
+        """The size of the segment, of which the name still stands for the file that is open.
 
-        Another copy of the package may have been put in its place, with a log that is read
-        through one descriptor and written through another.
+        Never add to a file that nobody can find any more: it would be lost unnoticed. Another
+        copy of the package may have been put in its place, with a log that is read through
+        one descriptor and written through another.
         """
         reading = self._log.fd(number)
         try:
-            there = os.stat(self._log.folder / segment_name(number))  # noqa: PTH116
-            same = os.path.samestat(os.fstat(self._fd), there) and (
+            there = os.stat(self._path)  # noqa: PTH116 - at each publication
+            same = os.path.samestat(self._opened, there) and (
                 not isinstance(reading, int) or os.path.samestat(os.fstat(reading), there)
             )
         except OSError:
@@ -197,6 +196,7 @@ class LogWriter:
                 kind="history_replaced",
                 hint="start again and verify it",
             )
+        return there.st_size
 
     def _sync(self, fd: int) -> None:
         try:

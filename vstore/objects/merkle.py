@@ -124,8 +124,9 @@ class Frontier:
         if not self._hashes:
             return EMPTY_ROOT
         last = self._hashes[-1]
-        for left in reversed(self._hashes[:-1]):
-            last = node_hash(left, last)
+        # Written out: it happens for every publication, whatever reads or writes it.
+        for left in self._hashes[-2::-1]:
+            last = sha256(b"\x01" + left + last).digest()
         return last.hex()
 
     def copy(self) -> Frontier:

@@ -98,7 +98,7 @@ class Transaction:
         Raises:
             StorageError: As :meth:`put`.
         """
-        return self._put(sealed.encoded, _DOCUMENT)
+        return self._put(sealed.encoded, _DOCUMENT, sealed.id)
 
     def put_stored(self, content: bytes, *, is_document: bool) -> ObjectId:
         """Add an object as another package holds it, whatever it is.
@@ -135,11 +135,12 @@ class Transaction:
         staged = self._stage(cast("BinaryIO", _Chained(start, stream)), _BLOB, max_bytes)
         return staged.oid, staged.length
 
-    def _put(self, content: bytes, kind: int) -> ObjectId:
+    def _put(self, content: bytes, kind: int, oid: ObjectId | None = None) -> ObjectId:
         self._check_open()
         if len(content) > LARGE_BYTES:
             return self._stage(io.BytesIO(content), kind, len(content)).oid
-        oid = object_id(content)
+        if oid is None:
+            oid = object_id(content)
         if oid in self._pending or oid in self._reader:
             return oid
         self._pending[oid] = (kind, bytes(content))

@@ -99,7 +99,7 @@ class ObjectWriter:
         #: Frames that the index written last covers; -1 before the first publication.
         self._covered = -1
         self._index_given_up = False
-        self._ref_files = RefWriter(root, io, self.temporary)
+        self._ref_files = RefWriter(root, io, self.temporary("ref"))
 
     @classmethod
     def create(cls, root: Path, **options: Unpack[WriterOptions]) -> ObjectWriter:
@@ -152,7 +152,6 @@ class ObjectWriter:
         """Close all files; the index of objects is cached first when that is due."""
         if self._covered >= 0:
             self._save_index(min(self._index_every, _INDEX_AT_END))
-        self._ref_files.close()
         self.log.close()
         self.lock.close()
         self.reader.close()

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from vstore.errors import InvalidError, LimitExceeded, StaleGeneration, UnsupportedError
 from vstore.objects.canonical import decode, encode
 from vstore.objects.ids import object_id
+from vstore.objects.sealed import Sealed
 from vstore.package.pinned import PinnedPackage
 from vstore.tools.adapter import Adapter, failure
 from vstore.tools.reply import ToolReply, ToolResult
@@ -123,12 +124,25 @@ class Router:
         encoded = encode(request)
         # A Struct made in memory has not been checked against its own schema yet.
         checked = decode(encoded, ToolRequest)
+        return self.answer(package, Sealed(checked, encoded, object_id(encoded)))
+
+    def answer(self, package: PinnedPackage, request: Sealed[ToolRequest]) -> ToolReply:
+        """As :meth:`query`, for a request that was read from its bytes.
+
+        Args:
+            package: The generation to ask; it must be the one that the request names.
+            request: What is asked, checked against its own schema.
+
+        Raises:
+            As :meth:`query`.
+        """
+        checked = request.document
         self._check_binding(package, checked)
         adapters = [self._adapter(query) for query in checked.queries]
         for query in checked.queries:
             self._check_limits(query)
         return ToolReply(
-            request=object_id(encoded),
+            request=request.id,
             generation=checked.generation,
             results=[
                 _answer(adapter, package, query)

@@ -8,14 +8,14 @@ file once, and looks into few files for each query.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from vstore.objects.ids import ObjectId
 from vstore.objects.memory import ObjectSource
 from vstore.objects.text import Text
 from vstore.objects.tree import PathEntry
-from vstore.tools.source_index import WordIndex
+from vstore.tools.source_index import Stretch, WordIndex
 from vstore.tools.source_matcher import is_searchable
 from vstore.tools.source_tree import BLOCK_BYTES, Selection, blocks, select
 
@@ -41,11 +41,18 @@ class TextFiles:
         for place, file in enumerate(files):
             self._places.setdefault(file.entry.object, []).append(place)
 
-    def with_objects(self, wanted: Iterable[ObjectId]) -> list[PathEntry]:
+    def whole(self) -> Iterator[tuple[PathEntry, None]]:
+        """All of them, with nothing said about where to look."""
+        for file in self.files:
+            yield file, None
+
+    def with_stretches(
+        self, wanted: Mapping[ObjectId, Sequence[Stretch]]
+    ) -> Iterator[tuple[PathEntry, Sequence[Stretch]]]:
         """Those of the files whose bytes are one of these objects, in the same order."""
-        places = [place for oid in wanted for place in self._places.get(oid, ())]
-        places.sort()
-        return [self.files[place] for place in places]
+        for place in sorted([place for oid in wanted for place in self._places.get(oid, ())]):
+            file = self.files[place]
+            yield file, wanted[file.entry.object]
 
 
 class SourceCache:
@@ -135,7 +142,7 @@ class SourceCache:
         root: ObjectId,
         texts: TextFiles,
         required: Sequence[bytes],
-    ) -> Sequence[PathEntry]:
+    ) -> Iterator[tuple[PathEntry, Sequence[Stretch] | None]]:
         """The files among ``texts`` that can hold all of these literals, in either case.
 
         Args:
@@ -143,14 +150,13 @@ class SourceCache:
             root: The snapshot's tree.
             texts: Searchable files of a selection of it.
             required: Literals that a matching line must hold.
+
+        Yields:
+            A file and the stretches of it where such lines can be, or None for anywhere.
         """
-        if not required:
-            return texts.files
-        index = self._word_index(objects, root, texts.size)
-        possible = None if index is None else index.files_with(required)
-        if possible is None:
-            return texts.files
-        return texts.with_objects(possible)
+        index = self._word_index(objects, root, texts.size) if required else None
+        possible = None if index is None else index.stretches_with(required)
+        yield from texts.whole() if possible is None else texts.with_stretches(possible)
 
     def _word_index(
         self, objects: ObjectSource, root: ObjectId, about_to_search: int
@@ -163,8 +169,11 @@ class SourceCache:
             self._searched[root] = searched + about_to_search
             return None
         index = WordIndex()
-        for file in self.texts(objects, root, None, whole).files:
-            index.add(file.entry.object, self.blocks(objects, file.entry.object, file.entry.size))
+        sizes = {
+            one.entry.object: one.entry.size for one in self.texts(objects, root, None, whole).files
+        }
+        for oid, size in sizes.items():
+            index.add(oid, self.blocks(objects, oid, size))
         index.seal()
         # One index at a time: it may be about as large as the text it is about.
         self._index = (root, index)

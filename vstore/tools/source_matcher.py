@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from vstore.tools.request import SourceSearch
 from vstore.tools.source_pattern import PatternError, Rewritten, rewrite
 
-__all__ = ["Matcher", "compile_matcher", "is_searchable", "matching_lines"]
+__all__ = ["Matcher", "compile_matcher", "count_lines", "is_searchable", "matching_lines"]
 
 # The compiled program and its automaton; patterns are bounded far below it (source_pattern).
 _RE2_MEMORY = 32 << 20
@@ -34,6 +34,10 @@ class Matcher(Protocol):
         """Offset of the first match within ``start`` (a line's start) to ``end``, or -1."""
         ...
 
+    def at_most(self, prepared: bytes) -> int | None:
+        """A number that no more lines match than, where it is cheap to say; exact below 2."""
+        ...
+
 
 class _Literal:
     def __init__(self, needle: bytes) -> None:
@@ -45,6 +49,9 @@ class _Literal:
 
     def find(self, prepared: bytes, start: int, end: int) -> int:
         return prepared.find(self._needle, start, end)
+
+    def at_most(self, prepared: bytes) -> int | None:
+        return prepared.count(self._needle)
 
 
 class _FoldedLiteral(_Literal):
@@ -80,6 +87,9 @@ class _Expression:
         found = self._search(prepared, start, end)
         return -1 if found is None else int(found.start())
 
+    def at_most(self, prepared: bytes) -> int | None:  # noqa: ARG002
+        return None
+
 
 def compile_matcher(question: SourceSearch) -> Matcher:
     """The matcher of a search.
@@ -110,6 +120,14 @@ def is_searchable(block: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def count_lines(block: bytes, matcher: Matcher) -> int:
+    """How many lines :func:`matching_lines` would yield."""
+    most = matcher.at_most(matcher.prepare(block))
+    if most is not None and most < 2:
+        return most
+    return sum(1 for _ in matching_lines(block, matcher))
 
 
 def matching_lines(block: bytes, matcher: Matcher) -> Iterator[tuple[int, int]]:

@@ -7,7 +7,7 @@ counted; it can be read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from vstore.objects.ids import ObjectId
@@ -20,7 +20,8 @@ from vstore.tools.paging import PageFiller
 from vstore.tools.reply import Page, Truncation
 from vstore.tools.request import QueryLimits, SourceRead, SourceSearch
 from vstore.tools.source_cache import SourceCache, TextFiles
-from vstore.tools.source_matcher import Matcher, compile_matcher, matching_lines
+from vstore.tools.source_index import Stretch
+from vstore.tools.source_matcher import Matcher, compile_matcher, count_lines, matching_lines
 from vstore.tools.source_pattern import PatternError
 from vstore.tools.source_tree import find_file
 
@@ -65,10 +66,12 @@ def search_lines(
     else:
         stopped_by = "max_bytes_scanned"
         texts = _texts_within(objects, selection.files, limits.max_bytes_scanned, cache)
-    for file in cache.narrow(objects, root, texts, matcher.required):
-        _search_file(
-            file, cache.blocks(objects, file.entry.object, file.entry.size), matcher, filler
-        )
+    for file, stretches in cache.narrow(objects, root, texts, matcher.required):
+        content = cache.blocks(objects, file.entry.object, file.entry.size)
+        if stretches is None:
+            _search_file(file, content, matcher, filler)
+        else:
+            _search_stretches(file, content, stretches, matcher, filler)
     return LinesFound(
         filler.items,
         filler.page(stopped=stopped_by is not None),
@@ -94,22 +97,51 @@ def _texts_within(
 
 
 def _search_file(
-    file: PathEntry, found: Iterable[bytes], matcher: Matcher, filler: PageFiller[SourceLine]
+    file: PathEntry, content: Iterable[bytes], matcher: Matcher, filler: PageFiller[SourceLine]
 ) -> None:
     """Offer the matching lines of one file, and only count those past the page."""
-    first_line = 1
-    for block in found:
-        spans = matching_lines(block, matcher)
-        counted = 0
-        for start, stop in spans:
-            if not filler.wanted:
-                filler.count_only(1 + sum(1 for _ in spans))
-                break
-            first_line += block.count(b"\n", counted, start)
-            counted = start
-            filler.offer(partial(_line, file, first_line, block[start:stop]))
+    before = 0
+    for block in content:
+        _search_lines(file, block, before, matcher, filler)
         if filler.wanted:
-            first_line += block.count(b"\n", counted)
+            before += block.count(b"\n")
+
+
+def _search_stretches(
+    file: PathEntry,
+    content: Iterable[bytes],
+    stretches: Sequence[Stretch],
+    matcher: Matcher,
+    filler: PageFiller[SourceLine],
+) -> None:
+    """As :func:`_search_file`, where only some stretches can have matching lines."""
+    base = at = 0
+    for block in content:
+        end = base + len(block)
+        while at < len(stretches) and stretches[at].start < end:
+            one = stretches[at]
+            lines = block[one.start - base : one.end - base]
+            _search_lines(file, lines, one.before, matcher, filler)
+            at += 1
+        base = end
+
+
+def _search_lines(
+    file: PathEntry, lines: bytes, before: int, matcher: Matcher, filler: PageFiller[SourceLine]
+) -> None:
+    """Offer those of some whole lines that match; ``before`` counts the file's lines before."""
+    if not filler.wanted:
+        filler.count_only(count_lines(lines, matcher))
+        return
+    spans = matching_lines(lines, matcher)
+    counted = 0
+    for start, stop in spans:
+        if not filler.wanted:
+            filler.count_only(1 + sum(1 for _ in spans))
+            return
+        before += lines.count(b"\n", counted, start)
+        counted = start
+        filler.offer(partial(_line, file, before + 1, lines[start:stop]))
 
 
 def read_lines(

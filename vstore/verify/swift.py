@@ -19,29 +19,19 @@ That both ways agree is tested on every good and every bad package there is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from blake3 import blake3
-from msgspec.structs import replace
 
 from vstore.evidence.content import envelope
-from vstore.evidence.documents import (
-    RULES,
-    EvidenceIndex,
-    EvidenceRecord,
-    IndexedRecord,
-    RecordTree,
-    ToolOrigin,
-)
 from vstore.evidence.novelty import assess
 from vstore.evidence.record_id import record_id
 from vstore.objects.canonical import decode, encode
 from vstore.objects.frame import FrameSummary
 from vstore.objects.frame_table import OBJECT_ENTRY
-from vstore.objects.ids import Digest, ObjectId
+from vstore.objects.ids import Digest, ObjectId, digest_of
 from vstore.objects.merkle import Frontier
-from vstore.objects.sealed import Sealed
-from vstore.package.documents import Generation, History
+from vstore.package.documents import Generation
 from vstore.package.lifecycle import Position, check, starts_revision
 from vstore.package.pinned import PinnedPackage
 from vstore.tools.reply import Scope
@@ -49,13 +39,21 @@ from vstore.tools.request import DatabaseRows, DatabaseSchema, ToolRequest, oper
 from vstore.verify.checks.replies import KIND_OF, is_order
 from vstore.verify.swift_contents import Around, ContentFacts, ContentReader, ReadContent
 from vstore.verify.swift_documents import (
+    INDEX,
+    Figures,
+    GenerationForm,
+    Member,
     Query,
-    Reply,
-    Request,
     Result,
-    payload_of,
+    between,
+    index_bytes,
+    payload_bytes,
     read_events,
-    read_pair,
+    read_queries,
+    read_results,
+    record_bytes,
+    reply_around,
+    request_around,
 )
 
 if TYPE_CHECKING:
@@ -66,30 +64,33 @@ if TYPE_CHECKING:
     from vstore.verify.checks.ledger import LedgerCheck
     from vstore.verify.checks.objects import ObjectCheck
 
-__all__ = ["SwiftPass"]
+__all__ = ["Batch", "SwiftPass"]
 
 _EVENT: Final = "evidence.tool_results"
-_INDEX: Final = "evidence_index"
+_REQUEST_END: Final = b'"schema":"tool-request-v1"}'
 #: Contents of which facts are remembered: another record may have the same one.
 _KEEP: Final = 100_000
-
-
-class _Stored(NamedTuple):
-    """The documents of a frame, their digests checked."""
-
-    ids: list[ObjectId]
-    documents: list[bytes]
 
 
 class Batch(NamedTuple):
     """What a proved publication adds to the evidence."""
 
     revision: int
-    #: The budget operation of each record's action.
-    operations: list[str]
-    records: list[Sealed[EvidenceRecord]]
-    head: Sealed[EvidenceIndex]
+    operation_id: str
+    payload: Digest
+    #: Of each record: what it has of its own, its object, its action's budget operation.
+    records: list[tuple[Member, ObjectId, str]]
+    #: The index, and its size in bytes.
+    head: ObjectId
+    head_bytes: int
+    distinct_atoms: int
+    retained_bytes: int
+    #: Merkle tree over all records, these included.
     frontier: Frontier
+
+
+class _Unproved(Exception):
+    """It isn't certain that all of a frame is right."""
 
 
 class SwiftPass:
@@ -120,8 +121,10 @@ class SwiftPass:
         self._reader = ContentReader()
         self._contents: dict[str, ContentFacts] = {}
         self._pinned: dict[tuple[ObjectId, str, str], Around] = {}
-        #: Whether a case in this state may store tool results.
-        self._legal: dict[str, bool] = {}
+        #: The form of the generations that may follow, and how many there were when that was
+        #: found out or last confirmed: whatever came in otherwise may have changed it.
+        self._form: GenerationForm | None = None
+        self._at = -1
         #: Frames that were proved, and answers that were asked for again on the way.
         self.proved = self.recomputed = 0
 
@@ -136,118 +139,111 @@ class SwiftPass:
         Returns:
             Whether it was taken in.
         """
-        head = self._history.head
-        if head is None or frame.generation is None or self._objects.waits:
+        if frame.generation is None or self._history.count == 0 or self._objects.waits:
             return False
         try:
-            stored = self._stored(frame, payload)
-            return stored is not None and self._prove(frame, number, stored, head.oid)
+            return self._prove(frame, number, payload)
         except Exception:  # noqa: BLE001 - whatever it is, the careful checks will say it
             return False
 
-    def _stored(self, frame: FrameSummary, payload: bytes) -> _Stored | None:
-        """The documents of a frame that has new, present documents only."""
-        if frame.features or frame.counts[1] or frame.counts[0] < 5:
+    def _prove(self, frame: FrameSummary, number: int, payload: bytes) -> bool:
+        stored = self._stored(frame, payload)
+        if stored is None:
+            return False
+        ids, documents = stored
+        form, state, parent_id = self._current_form(), self._evidence.state, self._history.head_id
+        if form is None or state is None or parent_id is None:
+            return False
+        if ids[-1] != frame.generation or parent_id != frame.parent:
+            return False
+        parent = form.parent
+        revision = parent.analysis_revision
+        queries_raw = between(documents[0], request_around(state, revision, parent_id))
+        results_raw = between(documents[1], reply_around(ids[0], parent_id))
+        queries, results = read_queries(queries_raw), read_results(results_raw)
+        pairs = list(zip(queries, results, strict=True))
+        new = self._new_contents(ids, documents, results, state)
+        for query, result in pairs:
+            self._check_result(query, result, new, parent_id, parent)
+        around = form.around_events(
+            parent_id, self._history.count, self._history.frontier.root(), ids[-2]
+        )
+        (event,) = read_events(between(documents[-1], around))
+        if event.kind != _EVENT or event.operation_id is None:
+            return False
+        payload_digest = digest_of(payload_bytes(state, revision, queries_raw, results_raw))
+        batch = self._batch(
+            ids, documents, pairs, new, state, revision, event.operation_id, payload_digest
+        )
+        self._ask_again(ids[0], documents, parent_id, parent)
+        self._accept(number, ids, documents, new, batch)
+        return True
+
+    def _stored(
+        self, frame: FrameSummary, payload: bytes
+    ) -> tuple[list[ObjectId], list[bytes]] | None:
+        """The documents of a frame that begins with a request and has nothing but new ones."""
+        count, large = frame.counts
+        if frame.features or large or count < 5:
             return None
         ids: list[ObjectId] = []
         documents: list[bytes] = []
         table = self._table
         for raw, kind, state, offset, length in OBJECT_ENTRY.iter_unpack(frame.raw_table):
             content = payload[offset : offset + length]
+            if not ids and not content.endswith(_REQUEST_END):
+                return None
             oid = str.__new__(ObjectId, "b3:" + raw.hex())
             if kind != 1 or state or oid in table or blake3(content).digest() != raw:
                 return None
             ids.append(oid)
             documents.append(content)
-        return _Stored(ids, documents) if len(set(ids)) == len(ids) else None
+        return (ids, documents) if len(set(ids)) == len(ids) else None
 
-    # ---- proving
-
-    def _prove(
-        self, frame: FrameSummary, number: int, stored: _Stored, parent_id: ObjectId
-    ) -> bool:
-        ids, documents = stored
-        parent, state = self._history.believed, self._evidence.state
-        pair = read_pair(documents[0], documents[1])
-        if pair is None or parent is None or state is None:
-            return False
-        request, reply = pair
+    def _current_form(self) -> GenerationForm | None:
+        """The form of a generation that stores tool results now; None where none may."""
+        history = self._history
+        if self._at == history.count:
+            return self._form
+        self._at, self._form = history.count, None
+        parent, ledger, state = history.believed, self._ledger.state, self._evidence.state
+        if parent is None or ledger is None or state is None or parent.blocked is not None:
+            return None
+        rule = check(Position.of(parent), _EVENT)
         if (
-            ids[-1] != frame.generation
-            or frame.parent != parent_id
-            or not self._may_store(parent)
-            or state.head != parent.artifacts.get(_INDEX)
-            or request.case_id != parent.case_id
-            or request.package_id != parent.package_id
-            or request.analysis_revision != parent.analysis_revision
-            or request.generation != parent_id
-            or reply.generation != parent_id
-            or reply.request != ids[0]
-            or len(reply.results) != len(request.queries)
+            rule.target is None
+            and f"artifacts.{INDEX}" in rule.changes
+            and not starts_revision(_EVENT)
+            and parent.package_generation == history.count
+            and (parent.case_id, parent.package_id) == (state.case_id, state.package_id)
+            and parent.artifacts.get(INDEX) == state.head
+            and parent.artifacts.get("budget_ledger") == ledger.head
+            and parent.artifacts.get("budget_policy") == ledger.policy_id
         ):
-            return False
-        new = self._new_contents(stored, reply, state)
-        if new is None or not all(
-            self._fits(query, result, new, parent_id, parent)
-            for query, result in zip(request.queries, reply.results, strict=True)
-        ):
-            return False
-        events = read_events(documents[-1])
-        if len(events) != 1 or events[0].kind != _EVENT or events[0].operation_id is None:
-            return False
-        batch = self._plan(stored, request, reply, new, state, events[0].operation_id)
-        if batch is None:
-            return False
-        generation = replace(
-            parent,
-            package_generation=parent.package_generation + 1,
-            parent=parent_id,
-            history=History(size=self._history.count, root=self._history.frontier.root()),
-            artifacts={**parent.artifacts, _INDEX: batch.head.id},
-            declared={_INDEX: [batch.head.id]},
-            events=events,
-        )
-        if encode(generation) != documents[-1] or not self._asked_again(stored, parent_id, parent):
-            return False
-        self._accept(number, stored, new, batch, generation)
-        return True
+            self._form = GenerationForm(parent)
+        return self._form
 
-    def _may_store(self, parent: Generation) -> bool:
-        """Whether tool results may follow this generation and change the index alone."""
-        ledger = self._ledger.state
-        if (
-            ledger is None
-            or parent.blocked is not None
-            or parent.artifacts.get("budget_ledger") != ledger.head
-            or parent.artifacts.get("budget_policy") != ledger.policy_id
-        ):
-            return False
-        known = self._legal.get(parent.state)
-        if known is None:
-            rule = check(Position.of(parent), _EVENT)
-            known = self._legal[parent.state] = (
-                rule.target is None
-                and f"artifacts.{_INDEX}" in rule.changes
-                and not starts_revision(_EVENT)
-            )
-        return known
+    # ---- contents and results
 
     def _new_contents(
-        self, stored: _Stored, reply: Reply, state: EvidenceState
-    ) -> dict[str, ReadContent] | None:
+        self,
+        ids: list[ObjectId],
+        documents: list[bytes],
+        results: list[Result],
+        state: EvidenceState,
+    ) -> dict[str, ReadContent]:
         """The contents that a frame brings, in the order in which its reply first names them."""
-        ids, documents = stored
         found: dict[str, ReadContent] = {}
-        for result in reply.results:
+        for result in results:
             oid = result.content
             if oid is None or oid in found or state.contents.get(oid) is not None:  # type: ignore[arg-type]
                 continue
             place = 2 + len(found)
             if ids[place] != oid:
-                return None
+                raise _Unproved
             read = self._reader.read(documents[place])
             if not self._table.all_reached(read.references):
-                return None
+                raise _Unproved
             found[oid] = read
         return found
 
@@ -266,35 +262,38 @@ class SwiftPass:
             self._contents.clear()
         self._contents[oid] = facts
 
-    def _fits(
+    def _check_result(
         self,
         query: Query,
         result: Result,
         new: dict[str, ReadContent],
         parent_id: ObjectId,
         parent: Generation,
-    ) -> bool:
-        """Whether a result is one of this query, and of the content that it names."""
+    ) -> None:
+        """Check that a result is one of its query, and of the content that it names."""
         operation, order = operation_of(query.arguments), result.order
-        if (
-            result.action_id != query.action_id
-            or result.operation != operation
-            or result.provider != query.contract
-        ):
-            return False
-        if result.content is None:
-            return result.status == "error" and result.error is not None and order is None
-        facts = self._facts(result.content, new)
-        returned = facts.items if order is None else len(order)
-        return (
-            result.status == "ok"
-            and result.error is None
-            and facts.kind == KIND_OF[operation]
-            and facts.truncated == result.truncated
-            and (result.page is None or result.page.returned == returned)
-            and (order is None or is_order(order, facts.items))
-            and facts.around == self._asked(query, parent_id, parent)
+        fits = (
+            result.action_id == query.action_id
+            and result.operation == operation
+            and result.provider == query.contract
         )
+        if result.content is None:
+            fits &= result.status == "error" and result.error is not None and order is None
+        else:
+            facts = self._facts(result.content, new)
+            returned = facts.items if order is None else len(order)
+            fits = (
+                fits
+                and result.status == "ok"
+                and result.error is None
+                and facts.kind == KIND_OF[operation]
+                and facts.truncated == result.truncated
+                and (result.page is None or result.page.returned == returned)
+                and (order is None or is_order(order, facts.items))
+                and facts.around == self._asked(query, parent_id, parent)
+            )
+        if not fits:
+            raise _Unproved
 
     def _asked(self, query: Query, parent_id: ObjectId, parent: Generation) -> Around:
         """Scope and coverage of what a query asks."""
@@ -312,47 +311,35 @@ class SwiftPass:
             known = self._pinned[key] = Around(encode(scope), encode(found.coverage))
         return known
 
-    def _plan(
+    # ---- records and index
+
+    def _batch(
         self,
-        stored: _Stored,
-        request: Request,
-        reply: Reply,
+        ids: list[ObjectId],
+        documents: list[bytes],
+        pairs: list[tuple[Query, Result]],
         new: dict[str, ReadContent],
         state: EvidenceState,
+        revision: int,
         operation_id: str,
-    ) -> Batch | None:
-        """Records and index that must be stored; None where others are."""
-        ids, documents = stored
-        revision, place = request.analysis_revision, 2 + len(new)
-        if (
-            len(documents) != place + sum(one.content is not None for one in reply.results) + 2
-            or state.operations.get((revision, operation_id)) is not None
-        ):
-            return None
-        records: list[Sealed[EvidenceRecord]] = []
-        operations: list[str] = []
+        payload: Digest,
+    ) -> Batch:
+        """What is added, once records and index are those that must be."""
+        place = 2 + len(new)
+        if state.operations.get((revision, operation_id)) is not None:
+            raise _Unproved
+        records: list[tuple[Member, ObjectId, str]] = []
         frontier = state.frontier.copy()
         first: dict[str, str] = {}
         seen: set[Digest] = set()
         actions: set[str] = set()
-        for position, (query, result) in enumerate(
-            zip(request.queries, reply.results, strict=True)
-        ):
-            action = self._ledger.open_action(revision, query.action_id)
-            if (
-                action is None
-                or action.hypothesis_id != query.hypothesis_id
-                or action.operation != result.operation
-                or action.is_recorded
-                or query.action_id in actions
-                or state.recorded(revision, query.action_id)
-            ):
-                return None
+        for position, (query, result) in enumerate(pairs):
+            operation = self._reserved(query, result, revision, state)
             actions.add(query.action_id)
             if result.content is None:
                 continue
+            content = cast("ObjectId", result.content)
             own_id = record_id(state.count + len(records) + 1)
-            content: ObjectId = result.content  # type: ignore[assignment]
             duplicate_of = state.contents.get(content) or first.get(content)
             novel: list[Digest] = []
             score = 0
@@ -361,76 +348,95 @@ class SwiftPass:
                 novel, score = assess(new[content].atoms, state.seen, seen)
                 seen.update(novel)
                 first[content] = own_id
-            record = EvidenceRecord(
-                id=own_id,
-                case_id=state.case_id,
-                package_id=state.package_id,
-                analysis_revision=revision,
-                hypothesis_id=action.hypothesis_id,
-                action_id=query.action_id,
-                operation_id=operation_id,
-                content=content,
-                duplicate_of=duplicate_of,
-                novel_atoms=novel,
-                novelty_score=score,
-                origin=ToolOrigin(request=ids[0], reply=ids[1], position=position),
+            member = Member(
+                own_id,
+                query.hypothesis_id,
+                query.action_id,
+                content,
+                duplicate_of,
+                novel,
+                score,
+                position,
             )
-            encoded = encode(record)
-            if encoded != documents[place]:
-                return None
-            frontier.append(encoded)
-            records.append(Sealed(record, encoded, ids[place]))
-            operations.append(action.operation)
+            record = record_bytes(state, revision, operation_id, ids, member)
+            if record != documents[place]:
+                raise _Unproved
+            frontier.append(record)
+            records.append((member, ids[place], operation))
             place += 1
+        if len(actions) != len(pairs) or len(documents) != place + 2 or not records:
+            raise _Unproved
         count = state.count + len(records)
-        index = EvidenceIndex(
-            case_id=state.case_id,
-            package_id=state.package_id,
-            analysis_revision=revision,
-            parent=state.head,
-            sequence=state.sequence + 1,
-            rules=RULES,
-            operation_id=operation_id,
-            payload=payload_of(request, reply),
-            records=[IndexedRecord(id=one.document.id, object=one.id) for one in records],
-            next_id=record_id(count + 1),
-            count=count,
-            distinct_atoms=state.distinct_atoms + len(seen),
-            # Whatever the frame has but the index itself and the generation.
-            retained_bytes=state.retained_bytes
-            + state.head_bytes
-            + sum(map(len, documents[:place])),
-            tree=RecordTree(size=count, root=frontier.root()),
+        # Whatever the frame has but the index itself and the generation.
+        retained = state.retained_bytes + state.head_bytes + sum(map(len, documents[:-2]))
+        distinct = state.distinct_atoms + len(seen)
+        index = index_bytes(
+            state,
+            revision,
+            operation_id,
+            payload,
+            [(one.record_id, oid) for one, oid, _ in records],
+            Figures(record_id(count + 1), count, distinct, retained, frontier.root()),
         )
-        if encode(index) != documents[place]:
-            return None
-        sealed = Sealed(index, documents[place], ids[place])
-        return Batch(revision, operations, records, sealed, frontier)
+        if index != documents[place]:
+            raise _Unproved
+        return Batch(
+            revision,
+            operation_id,
+            payload,
+            records,
+            ids[place],
+            len(index),
+            distinct,
+            retained,
+            frontier,
+        )
 
-    def _asked_again(self, stored: _Stored, parent_id: ObjectId, parent: Generation) -> bool:
-        """Whether the same is answered when the request is asked again, if that is wanted."""
+    def _reserved(self, query: Query, result: Result, revision: int, state: EvidenceState) -> str:
+        """The operation of an action that waits for a result like this one."""
+        action = self._ledger.open_action(revision, query.action_id)
+        if (
+            action is None
+            or action.hypothesis_id != query.hypothesis_id
+            or action.operation != result.operation
+            or action.is_recorded
+            or state.recorded(revision, query.action_id)
+        ):
+            raise _Unproved
+        return action.operation
+
+    def _ask_again(
+        self,
+        request_id: ObjectId,
+        documents: list[bytes],
+        parent_id: ObjectId,
+        parent: Generation,
+    ) -> None:
+        """Check that the same is answered when the request is asked again, if that is wanted."""
         if self._router is None:
-            return True
-        request = decode(stored.documents[0], ToolRequest)
+            return
+        request = decode(documents[0], ToolRequest)
         package = PinnedPackage(parent_id, parent, self._table)
-        answer, _ = envelope(stored.ids[0], self._router.query(package, request))
-        return encode(answer) == stored.documents[1]
+        answer, _ = envelope(request_id, self._router.query(package, request))
+        if encode(answer) != documents[1]:
+            raise _Unproved
 
     # ---- taking in
 
     def _accept(
         self,
         number: int,
-        stored: _Stored,
+        ids: list[ObjectId],
+        documents: list[bytes],
         new: dict[str, ReadContent],
         batch: Batch,
-        generation: Generation,
     ) -> None:
-        self._objects.take_reached(stored.ids, list(map(len, stored.documents)), number)
+        self._objects.take_reached(ids, list(map(len, documents)), number)
         for oid, read in new.items():
             self._remember(oid, read.facts)
         self._evidence.accept(batch)
-        self._history.accept(stored.ids[-1], generation, stored.documents[-1])
+        self._history.accept(ids[-1], documents[-1])
+        self._at = self._history.count
         self.proved += 1
         if self._router is not None:
             self.recomputed += 1

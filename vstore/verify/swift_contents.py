@@ -20,7 +20,7 @@ from vstore.evidence.atoms import atoms
 from vstore.evidence.content import item_count
 from vstore.evidence.content_check import check_content
 from vstore.evidence.documents import EvidenceContent
-from vstore.objects.canonical import decode, encode, encode_part, references
+from vstore.objects.canonical import decode, encode, references
 from vstore.objects.document import MAX_INTEGER, Positive
 from vstore.objects.ids import Digest
 from vstore.package.documents import Coverage
@@ -37,6 +37,8 @@ _SHORT: Final = min(MAX_LINE_BYTES, INLINE_BYTES)
 
 _Integer = Annotated[int, msgspec.Meta(ge=-MAX_INTEGER, le=MAX_INTEGER)]
 _Cell = str | _Integer | None
+
+_encode: Final = msgspec.json.Encoder(order="sorted").encode
 
 #: The positions in pointers of rows, one pointer a line (:func:`position_of`).
 _positions: Final = re.compile(
@@ -145,7 +147,7 @@ class ContentReader:
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             return _read_any(content)
         items = None
-        if encode(narrow) == content:
+        if _encode(narrow) == content:
             around, coverage, scope = self._surroundings(narrow.scope, narrow.coverage)
             before = b'{"coverage":"%b","item":' % coverage
             after = b',"kind":"%b","schema":"atom-v1","scope":"%b"}' % (
@@ -205,10 +207,9 @@ def _line_atoms(
             return None
         last = place
         begin = b'%b{"file":"%b","line":' % (before, group.file.encode())
-        middle = b',"path":%b,"text":' % encode_part(group.path)
+        middle = b',"path":%b,"text":' % _encode(group.path)
         items += [
-            b"%b%d%b%b%b" % (begin, number, middle, encode_part(text), end)
-            for number, text in lines
+            b"%b%d%b%b%b" % (begin, number, middle, _encode(text), end) for number, text in lines
         ]
     return _hashed(items)
 

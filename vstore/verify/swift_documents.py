@@ -1,24 +1,54 @@
-"""Reading requests and replies for the swift pass: valid, canonical, and for each other.
+"""The documents of a publication as the swift pass reads and writes them.
 
-As for contents, a narrow type stands for the real one: members that are compared with what
-is known to be valid anyway are plain texts, all others are the real ones. What the narrow
-one, written again, gives is the canonical form of a valid document.
+What the state determines is written out here in its canonical form and compared with the
+bytes that are stored; what nothing determines stands between two determined parts, is read
+into a strict type, and must give the same bytes when it is written again. Names and digests
+need no escapes, by their patterns, so that they stand as they are. The forms here are tested
+against the types that define them; were one wrong, no frame would match it.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from vstore.objects.canonical import encode
+from vstore.evidence.documents import RULES
 from vstore.objects.document import Count
-from vstore.objects.ids import Digest, digest_of
-from vstore.package.documents import Event
+from vstore.objects.ids import Digest, ObjectId
+from vstore.package.documents import Event, Generation
 from vstore.tools.reply import Failure, Page, Truncation
 from vstore.tools.request import Arguments, QueryLimits
 
-__all__ = ["Query", "Reply", "Request", "Result", "payload_of", "read_events", "read_pair"]
+if TYPE_CHECKING:
+    from vstore.evidence.state import EvidenceState
+
+__all__ = [
+    "INDEX",
+    "Figures",
+    "Form",
+    "GenerationForm",
+    "Member",
+    "Query",
+    "Result",
+    "between",
+    "index_bytes",
+    "payload_bytes",
+    "read_events",
+    "read_queries",
+    "read_results",
+    "record_bytes",
+    "reply_around",
+    "request_around",
+]
+
+T = TypeVar("T")
+
+#: The artifact that tool results change.
+INDEX: Final = "evidence_index"
+#: What stands before and behind a member of a document.
+Form = tuple[bytes, bytes]
 
 
 class _Narrow(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -35,19 +65,8 @@ class Query(_Narrow):
     limits: QueryLimits
 
 
-class Request(_Narrow):
-    """A request; what it is bound to is compared with the state."""
-
-    analysis_revision: int
-    case_id: str
-    generation: str
-    package_id: str
-    queries: Annotated[list[Query], msgspec.Meta(min_length=1, max_length=100)]
-    schema: Literal["tool-request-v1"]
-
-
 class Result(_Narrow):
-    """A result; the rest is compared with its query and its content."""
+    """A result of a reply; the rest is compared with its query and its content."""
 
     action_id: str
     content: str | None
@@ -60,67 +79,204 @@ class Result(_Narrow):
     truncated: Truncation | None
 
 
-class Reply(_Narrow):
-    """A reply; what it is to is compared with the request."""
-
-    generation: str
-    request: str
-    results: list[Result]
-    schema: Literal["tool-reply-v1"]
-
-
-class _Payload(_Narrow):
-    analysis_revision: int
-    case_id: str
-    package_id: str
-    queries: list[Query]
-    results: list[Result]
-    schema: Literal["evidence-payload-v1"]
+_queries: Final = msgspec.json.Decoder(
+    Annotated[list[Query], msgspec.Meta(min_length=1, max_length=100)]
+).decode
+_results: Final = msgspec.json.Decoder(list[Result]).decode
+_events: Final = msgspec.json.Decoder(list[Event]).decode
+_encode: Final = msgspec.json.Encoder(order="sorted", enc_hook=str.__str__).encode
 
 
-class _Stated(msgspec.Struct, gc=False):
-    """What a generation states and nothing else determines; the rest of it is passed over."""
-
-    events: list[Event]
-
-
-_request: Final = msgspec.json.Decoder(Request).decode
-_reply: Final = msgspec.json.Decoder(Reply).decode
-_stated: Final = msgspec.json.Decoder(_Stated).decode
-
-
-def read_pair(request: bytes, reply: bytes) -> tuple[Request, Reply] | None:
-    """A request and the reply to it, as far as they are canonical; else None.
+def between(document: bytes, around: Form) -> bytes:
+    """What a document has between two parts.
 
     Raises:
-        msgspec.DecodeError, UnicodeError: They are something else.
+        ValueError: It doesn't begin and end with them.
     """
-    asked, answered = _request(request), _reply(reply)
-    if encode(asked) != request or encode(answered) != reply:
-        return None
-    return asked, answered
+    before, after = around
+    end = len(document) - len(after)
+    if end < len(before) or not (document.startswith(before) and document.endswith(after)):
+        raise ValueError("another form")
+    return document[len(before) : end]
 
 
-def read_events(generation: bytes) -> list[Event]:
-    """The events of a generation, each valid; whether it is one is not looked at.
+def read_queries(raw: bytes) -> list[Query]:
+    """The queries of a request.
 
     Raises:
-        msgspec.DecodeError, UnicodeError: It has none, or they are not valid.
+        msgspec.DecodeError, ValueError: They are not valid or not canonical.
     """
-    return _stated(generation).events
+    return _same(_queries(raw), raw)
 
 
-def payload_of(request: Request, reply: Reply) -> Digest:
-    """As :func:`vstore.evidence.payload.tool_payload`."""
-    return digest_of(
-        encode(
-            _Payload(
-                request.analysis_revision,
-                request.case_id,
-                request.package_id,
-                request.queries,
-                reply.results,
-                "evidence-payload-v1",
-            )
-        )
+def read_results(raw: bytes) -> list[Result]:
+    """The results of a reply; errors as :func:`read_queries`."""
+    return _same(_results(raw), raw)
+
+
+def read_events(raw: bytes) -> list[Event]:
+    """The events of a generation; errors as :func:`read_queries`."""
+    return _same(_events(raw), raw)
+
+
+def _same(value: T, raw: bytes) -> T:
+    if _encode(value) != raw:
+        raise ValueError("not canonical")
+    return value
+
+
+def request_around(state: EvidenceState, revision: int, generation: ObjectId) -> Form:
+    """A request around its queries."""
+    return (
+        f'{{"analysis_revision":{revision},"case_id":"{state.case_id}",'
+        f'"generation":"{generation}","package_id":"{state.package_id}","queries":'.encode(),
+        b',"schema":"tool-request-v1"}',
     )
+
+
+def reply_around(request: ObjectId, generation: ObjectId) -> Form:
+    """A reply around its results."""
+    return (
+        f'{{"generation":"{generation}","request":"{request}","results":'.encode(),
+        b',"schema":"tool-reply-v1"}',
+    )
+
+
+def payload_bytes(state: EvidenceState, revision: int, queries: bytes, results: bytes) -> bytes:
+    """What :func:`vstore.evidence.payload.tool_payload` gives the digest of."""
+    return b'%b%b,"results":%b,"schema":"evidence-payload-v1"}' % (
+        f'{{"analysis_revision":{revision},"case_id":"{state.case_id}",'
+        f'"package_id":"{state.package_id}","queries":'.encode(),
+        queries,
+        results,
+    )
+
+
+class Member(NamedTuple):
+    """What one record has of its own."""
+
+    record_id: str
+    hypothesis_id: str
+    action_id: str
+    content: ObjectId
+    duplicate_of: str | None
+    novel: list[Digest]
+    score: int
+    #: Its position in the reply.
+    position: int
+
+
+def record_bytes(
+    state: EvidenceState,
+    revision: int,
+    operation_id: str,
+    pair: Sequence[ObjectId],
+    one: Member,
+) -> bytes:
+    """An ``evidence-record-v1``.
+
+    Args:
+        state: The evidence before it.
+        revision: The analysis revision.
+        operation_id: Of the publication.
+        pair: The ids of request and reply, perhaps with others behind.
+        one: The rest.
+    """
+    duplicate = "null" if one.duplicate_of is None else f'"{one.duplicate_of}"'
+    novel = '"' + '","'.join(one.novel) + '"' if one.novel else ""
+    return (
+        f'{{"action_id":"{one.action_id}","analysis_revision":{revision},'
+        f'"case_id":"{state.case_id}","content":"{one.content}","duplicate_of":{duplicate},'
+        f'"hypothesis_id":"{one.hypothesis_id}","id":"{one.record_id}","novel_atoms":[{novel}],'
+        f'"novelty_score":{one.score},"operation_id":"{operation_id}",'
+        f'"origin":{{"kind":"tool","position":{one.position},"reply":"{pair[1]}",'
+        f'"request":"{pair[0]}"}},"package_id":"{state.package_id}",'
+        '"schema":"evidence-record-v1"}'
+    ).encode()
+
+
+class Figures(NamedTuple):
+    """What an index says of the evidence with its own records."""
+
+    next_id: str
+    records: int
+    distinct_atoms: int
+    retained_bytes: int
+    root: Digest
+
+
+def index_bytes(
+    state: EvidenceState,
+    revision: int,
+    operation_id: str,
+    payload: Digest,
+    records: Sequence[tuple[str, ObjectId]],
+    figures: Figures,
+) -> bytes:
+    """An ``evidence-index-v1``.
+
+    Args:
+        state: The evidence before it.
+        revision: The analysis revision.
+        operation_id: Of the publication.
+        payload: Digest of what was to be stored.
+        records: Number and object id of each record.
+        figures: Of the evidence after it.
+    """
+    parent = "null" if state.head is None else f'"{state.head}"'
+    listed = ",".join([f'{{"id":"{name}","object":"{oid}"}}' for name, oid in records])
+    return (
+        f'{{"analysis_revision":{revision},"case_id":"{state.case_id}","count":{figures.records},'
+        f'"distinct_atoms":{figures.distinct_atoms},"next_id":"{figures.next_id}",'
+        f'"operation_id":"{operation_id}","package_id":"{state.package_id}","parent":{parent},'
+        f'"payload":"{payload}","records":[{listed}],'
+        f'"retained_bytes":{figures.retained_bytes},"rules":"{RULES}",'
+        f'"schema":"evidence-index-v1","sequence":{state.sequence + 1},'
+        f'"tree":{{"root":"{figures.root}","size":{figures.records}}}}}'
+    ).encode()
+
+
+class GenerationForm:
+    """Generations that differ from this one by tool results alone.
+
+    Args:
+        parent: The generation that others follow; not blocked.
+    """
+
+    def __init__(self, parent: Generation) -> None:
+        self.parent = parent
+        others = sorted(name for name in parent.artifacts if name != INDEX)
+        before = [f'"{name}":"{parent.artifacts[name]}",' for name in others if name < INDEX]
+        after = [f',"{name}":"{parent.artifacts[name]}"' for name in others if name > INDEX]
+        attachments = "null" if parent.attachments is None else f'"{parent.attachments}"'
+        snapshots = _encode(parent.snapshots).decode()
+        self._begin = (
+            f'{{"analysis_revision":{parent.analysis_revision},"artifacts":'
+            f'{{{"".join(before)}"{INDEX}":"'
+        )
+        self._middle = (
+            f'"{"".join(after)}}},"attachments":{attachments},"blocked":null,'
+            f'"case_id":"{parent.case_id}","declared":{{"{INDEX}":["'
+        )
+        self._inputs = f'}},"inputs":"{parent.inputs}","package_generation":'
+        self._package = f',"package_id":"{parent.package_id}","parent":"'
+        self._end = (
+            f'","schema":"package-generation-v1","snapshots":{snapshots},"state":"{parent.state}"}}'
+        )
+
+    def around_events(self, parent: ObjectId, size: int, root: Digest, index: ObjectId) -> Form:
+        """A generation around its events.
+
+        Args:
+            parent: The id of the generation that it follows.
+            size: How many generations there are before it.
+            root: Root of the Merkle tree over those.
+            index: Its evidence index.
+        """
+        return (
+            f'{self._begin}{index}{self._middle}{index}"]}},"events":'.encode(),
+            (
+                f',"history":{{"root":"{root}","size":{size}{self._inputs}{size + 1}'
+                f"{self._package}{parent}{self._end}"
+            ).encode(),
+        )

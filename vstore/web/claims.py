@@ -293,7 +293,9 @@ class Claims:
                 ``confirming``.
         """
         row = self._row(db, key)
-        mine = row is not None and row["account_id"] == account.account_id
+        # Somebody disabled may be in the middle of something: their account ended, their
+        # request didn't.
+        mine = row is not None and row["account_id"] == account.account_id and not row["disabled"]
         if row is None or not mine or row["fence"] != fence:
             if row is not None and 1 <= fence < row["fence"]:
                 raise ConflictError(

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from vstore.errors import ConflictError, InvalidError, LimitExceeded, NotFoundError
+from vstore.objects.document import MAX_INTEGER
 from vstore.web.accounts import Account
 from vstore.web.audit import Audit
 from vstore.web.board import Board, RequestKey
@@ -161,21 +162,21 @@ class DraftStore:
                 ``not_claimed``), or it is being confirmed (``confirming``).
             LimitExceeded: It is too large, or too many refused texts wait to be dealt with
                 (``too_many_conflicts``).
-            InvalidError: A text that can't be stored.
+            InvalidError: A text that can't be stored (``invalid_draft``), or no revision.
             NotFoundError: No such test.
         """
         self._board.entry(key)
+        if not 0 <= base_revision <= MAX_INTEGER:
+            raise InvalidError("no draft has this revision", kind="invalid_revision")
         encoded = content.encode()
         with self._database.transaction() as db:
             self._claims.check(db, key, account, fence, writes=True)
             row = self._row(db, key, account)
             if row is not None and row["content"] == encoded:
                 return self._draft(db, row)
-            if base_revision == (0 if row is None else row["revision"]):
+            if row is None or base_revision == row["revision"]:
                 self._append(db, key, account, row, encoded, automatic=automatic)
                 return self._loaded(db, key, account)
-            if row is None:
-                raise InvalidError("no draft has this revision", kind="invalid_revision")
             self._keep_refused(db, key, account, row, base_revision, encoded)
             current = self._loaded(db, key, account)
         # Raising inside would undo that the text was kept.

@@ -41,6 +41,7 @@ _STORED: Final = of_request(
     "SELECT * FROM uploads WHERE {request} AND account_id = ? AND state = 'stored'"
     " ORDER BY created_at, upload_id"
 )
+_ONE: Final = "SELECT * FROM uploads WHERE upload_id = ? AND state = 'stored'"
 _OF_REQUEST: Final = of_request(
     "SELECT count(*), coalesce(sum(size), 0) FROM uploads WHERE {request} AND account_id = ?"
 )
@@ -181,11 +182,11 @@ class Uploads:
         Raises:
             NotFoundError: There is none, or it is none of theirs (``unknown_upload``).
         """
-        with self._database.reading() as db:
-            row = db.execute(
-                "SELECT * FROM uploads WHERE upload_id = ? AND state = 'stored'", (upload_id,)
-            ).fetchone()
-        if row is None or not (account.role == "admin" or row["account_id"] == account.account_id):
+        row = None
+        if _IS_OURS(upload_id):
+            with self._database.reading() as db:
+                row = db.execute(_ONE, (upload_id,)).fetchone()
+        if row is None or not (account.is_admin or row["account_id"] == account.account_id):
             raise NotFoundError("there is no such upload", kind="unknown_upload")
         return _upload(row)
 

@@ -13,6 +13,7 @@ from vstore.objects.text import RawText
 from vstore.objects.tree import Tree
 from vstore.package.pinned import PinnedPackage
 from vstore.testing.pinned import build_tree, pin, source_descriptor
+from vstore.tools import source_index
 from vstore.tools.items import CutLine, SourceFile, SourceLine
 from vstore.tools.reply import Page, Scope, ToolResult, Truncation
 from vstore.tools.request import (
@@ -381,6 +382,44 @@ def test_a_malformed_tree_is_refused() -> None:
         search(package, "x")
     with pytest.raises(InvalidError):
         read(package, "a")
+
+
+def test_the_index_changes_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equal files at several places, matches far apart and in one row, pages that end early."""
+    monkeypatch.setattr(source_index, "STRETCH_BYTES", 20)
+    text = b"one needle\n" + b"hay\n" * 30 + b"two needles, needle\nNeedle again\n" + b"hay\n" * 9
+    objects = MemoryObjects()
+    files = {b"a": text, b"b/c": text, b"b/d": text + b"needle", b"e": b"hay\n" * 50, b"f": text}
+    pinned = pin(objects, [source_descriptor(build_tree(objects, files))])
+    for pattern in ("needle", "hay", "needle again", "needles, need", "two", "eed", "e"):
+        for ignore_case in (False, True):
+            for offset, limit in ((0, 100), (0, 1), (3, 2), (7, 100)):
+                query = ToolQuery(
+                    hypothesis_id="H1",
+                    action_id="Q1",
+                    contract=SOURCE_CONTRACT,
+                    limits=QueryLimits(),
+                    arguments=SourceSearch(
+                        source="code",
+                        pattern=pattern,
+                        ignore_case=ignore_case,
+                        offset=offset,
+                        limit=limit,
+                    ),
+                )
+                plain, indexed = (
+                    SourceAdapter(cache=SourceCache(index_after=after)).answer(pinned, query)
+                    for after in (99, 0)
+                )
+                assert indexed == plain
+                needle = pattern.lower() if ignore_case else pattern
+                total = sum(
+                    needle in (line.lower() if ignore_case else line)
+                    for content in files.values()
+                    for line in content.decode().split("\n")
+                )
+                assert plain.page is not None
+                assert plain.page.total == total
 
 
 def test_answers_do_not_depend_on_what_was_asked_before(package: PinnedPackage) -> None:

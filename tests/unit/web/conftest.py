@@ -10,6 +10,7 @@ import pytest
 from argon2 import PasswordHasher
 
 from vstore.testing.clock import FrozenClock
+from vstore.testing.desk import DeskCase, waiting_workspace
 from vstore.testing.testers_page import Site, ask
 from vstore.web import passwords
 from vstore.web.accounts import Accounts
@@ -78,6 +79,19 @@ def full_hashes() -> None:
 
 
 @pytest.fixture(scope="session")
+def waiting(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with a case that waits for its test; to be copied."""
+    return waiting_workspace(tmp_path_factory.mktemp("waiting"))
+
+
+@pytest.fixture
+def case(waiting: Path, tmp_path: Path) -> Iterator[DeskCase]:
+    """A desk over a case that waits for its test."""
+    one = DeskCase(tmp_path, waiting)
+    yield one
+    one.close()
+
+
 def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workspace whose case waits for a test; to be copied, not touched."""
     folder = tmp_path_factory.mktemp("asked")

@@ -11,10 +11,11 @@ from vstore.evidence.documents import (
     RULES,
     EvidenceIndex,
     EvidenceRecord,
+    IndexedRecord,
 )
 from vstore.evidence.index import Draft, Publication, plan_publication
 from vstore.evidence.limits import EvidenceLimits
-from vstore.evidence.state import EvidenceState
+from vstore.evidence.state import EvidenceState, Operation
 from vstore.objects.canonical import to_value
 from vstore.objects.ids import ObjectId
 from vstore.objects.sealed import Sealed
@@ -143,17 +144,34 @@ class EvidenceCheck:
     def accept(self, batch: Batch) -> None:
         """Take in a publication that was proved right elsewhere (:mod:`vstore.verify.swift`)."""
         assert self.state is not None
-        for record, operation in zip(batch.records, batch.operations, strict=True):
-            own = record.document
-            self._facts[record.id] = (
-                own.id,
+        for member, oid, operation in batch.records:
+            self._facts[oid] = (
+                member.record_id,
                 batch.revision,
-                own.hypothesis_id,
-                own.action_id,
+                member.hypothesis_id,
+                member.action_id,
                 operation,
-                own.novelty_score,
+                member.score,
             )
-        self.state.take_in(batch.head, batch.records, batch.frontier)
+        self.state.extend(
+            (batch.revision, batch.operation_id),
+            Operation(
+                batch.payload,
+                batch.head,
+                tuple(
+                    IndexedRecord(id=member.record_id, object=oid)
+                    for member, oid, _ in batch.records
+                ),
+            ),
+            [
+                (member.action_id, member.content, member.duplicate_of is None, member.novel)
+                for member, *_ in batch.records
+            ],
+            batch.frontier,
+            head_bytes=batch.head_bytes,
+            distinct_atoms=batch.distinct_atoms,
+            retained_bytes=batch.retained_bytes,
+        )
 
     def latest_record(self, revision: int, hypothesis_id: str) -> str | None:
         """The id of a hypothesis' latest record of a revision, or None."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
 from vstore.errors import UnsupportedError, VStoreError
+from vstore.objects.canonical import decode
 from vstore.objects.frame import FrameSummary
 from vstore.objects.ids import ObjectId
 from vstore.objects.merkle import Frontier
@@ -92,6 +93,18 @@ class Step:
         return oid
 
 
+class Head(NamedTuple):
+    """The last generation so far."""
+
+    oid: ObjectId
+    generation: Generation
+
+    @property
+    def name(self) -> str:
+        """How messages call it."""
+        return f"generation {self.generation.package_generation}"
+
+
 class HistoryCheck:
     """Checks how each generation follows the one before.
 
@@ -125,11 +138,32 @@ class HistoryCheck:
             )
         #: Merkle tree over the generations so far.
         self.frontier = Frontier()
-        self.head: Step | None = None
         self.count = 0
-        #: The last generation, what was found wrong in it set right.
-        self.believed: Generation | None = None
+        self.head_id: ObjectId | None = None
+        self._head: Generation | None = None
+        self._believed: Generation | None = None
+        #: The bytes of the head where it was proved right and nobody asked for more yet.
+        self._accepted: bytes | None = None
         self._identity: tuple[str, str] | None = None
+
+    @property
+    def head(self) -> Head | None:
+        """The last generation, or None."""
+        self._read_accepted()
+        return (
+            None if self.head_id is None or self._head is None else Head(self.head_id, self._head)
+        )
+
+    @property
+    def believed(self) -> Generation | None:
+        """The last generation, what was found wrong in it set right; or None."""
+        self._read_accepted()
+        return self._believed
+
+    def _read_accepted(self) -> None:
+        if self._accepted is not None:
+            self._head = self._believed = decode(self._accepted, Generation)
+            self._accepted = None
 
     def step(self, frame: FrameSummary) -> Step | None:
         """Check the generation that a frame publishes; None when it can't be read."""
@@ -147,47 +181,41 @@ class HistoryCheck:
         generation = self._objects.lookup(oid, Generation, oid)
         if generation is None:
             return None
-        before = self.head
-        step = Step(
-            oid,
-            generation,
-            None if before is None else before.oid,
-            self.believed,
-        )
+        step = Step(oid, generation, self.head_id, self.believed)
         self._check(step, frame)
-        self._enter(step, self._objects.encoded(oid))
-        self.believed = self._true(generation)
+        self._identity = self._identity or (generation.case_id, generation.package_id)
+        self._enter(oid, self._objects.encoded(oid))
+        self._head, self._believed = generation, self._true(generation, self._identity)
         return step
 
-    def accept(self, oid: ObjectId, generation: Generation, encoded: bytes) -> None:
+    def accept(self, oid: ObjectId, encoded: bytes) -> None:
         """Take in a generation that was proved right elsewhere (:mod:`vstore.verify.swift`).
 
+        It is only read again when somebody asks for it, which the next one like it doesn't.
+
         Args:
-            oid: Its id.
-            generation: The generation, the child of the last one.
+            oid: The id of the child of the last generation.
             encoded: Its bytes.
         """
-        before = self.head
-        parent_id = None if before is None else before.oid
-        self._enter(Step(oid, generation, parent_id, self.believed), encoded)
-        self.believed = generation
+        self._accepted = encoded
+        self._enter(oid, encoded)
 
-    def _enter(self, step: Step, encoded: bytes) -> None:
+    def _enter(self, oid: ObjectId, encoded: bytes) -> None:
         self.frontier.append(encoded)
+        self.head_id = oid
         if not self._extended:
-            self._check_extended(step)
-        self.head = step
+            self._check_extended(oid)
         self.count += 1
 
-    def _check_extended(self, step: Step) -> None:
+    def _check_extended(self, oid: ObjectId) -> None:
         """Look whether this generation is what the history should extend."""
         asked = self._extends
         if not isinstance(asked, Checkpoint):
-            self._extended = step.oid == asked
+            self._extended = oid == asked
             return
         # Numbers and identities that were found wrong are those of the first generation.
-        first = step.generation.package_id if self._identity is None else self._identity[1]
-        origin = origin_of(first)
+        assert self._identity is not None
+        origin = origin_of(self._identity[1])
         if origin != asked.origin:
             self._found.add(
                 "VS-HIS-022",
@@ -201,16 +229,15 @@ class HistoryCheck:
             self._found.add(
                 "VS-HIS-021",
                 f"the first {asked.size} generations are not those of the checkpoint",
-                object=step.oid,
+                object=oid,
                 expected=asked.root_text,
                 actual=root_text(root),
                 affects=(f"generations 1 to {asked.size}",),
             )
         self._extended = True
 
-    def _true(self, generation: Generation) -> Generation:
+    def _true(self, generation: Generation, first: tuple[str, str]) -> Generation:
         """A generation as the next one should see it: a wrong number is reported once."""
-        first = self._identity = self._identity or (generation.case_id, generation.package_id)
         if (generation.package_generation, generation.case_id, generation.package_id) == (
             self.count,
             *first,
