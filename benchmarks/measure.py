@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
 __all__ = ["Run", "disk_bytes", "interleaved", "run"]
@@ -36,8 +39,12 @@ def run(
     """Run a process to its end, output thrown away.
 
     A small process in between starts it: the peak of one that a large process forks would
-    begin with the large one's own.
+    begin with the large one's own. Modules are loaded as they are where a package is
+    installed: compiled.
     """
+    env = {**(os.environ if env is None else env)}
+    if env.pop("PYTHONDONTWRITEBYTECODE", None):
+        env["PYTHONPYCACHEPREFIX"] = _compiled().name
     outer = subprocess.run(
         [sys.executable, "-I", "-S", "-c", _STARTER, *command],
         cwd=cwd,
@@ -50,8 +57,16 @@ def run(
     return Run(float(seconds), int(peak) * unit, int(code))
 
 
+@cache
+def _compiled() -> TemporaryDirectory[str]:
+    """Where compiled modules go if not beside their sources; removed at the end."""
+    return TemporaryDirectory(prefix="vstore-bench-compiled-")
+
+
 def interleaved(sides: Sequence[Callable[[], float]], rounds: int) -> list[float]:
-    """Measure several things in turns; the median seconds of each."""
+    """Measure several things in turns; the median seconds of each, after one turn untimed."""
+    for side in sides:
+        side()
     taken: list[list[float]] = [[] for _ in sides]
     for _ in range(rounds):
         for side, seconds in zip(sides, taken, strict=True):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
+
+import msgspec
 
 from vstore.budget.documents import (
     AccountFigures,
@@ -42,8 +43,7 @@ _NUMBERED: Final = re.compile(r"query-([0-9]{4,9})")
 _LOOK_BACK: Final = 1_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class OpenAction:
+class OpenAction(msgspec.Struct, frozen=True, kw_only=True):
     """An action whose credits are reserved."""
 
     hypothesis: str
@@ -66,8 +66,7 @@ class OpenAction:
         }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Accounts:
+class Accounts(msgspec.Struct, frozen=True, kw_only=True):
     """The accounts of one analysis revision, in the order in which they were opened."""
 
     revision: int

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import click
+import msgspec
 
 from vstore.budget.documents import LedgerEntry, Reserve
 from vstore.errors import OperationConflict, StaleGeneration, VStoreError
@@ -26,8 +26,7 @@ __all__ = ["Answer", "ask", "choose_snapshot", "reserve_next", "stays_reserved"]
 _ATTEMPTS: Final = 20
 
 
-@dataclass(frozen=True, kw_only=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """What a question came to."""
 
     hypothesis: str

@@ -6,8 +6,9 @@ generation adds is looked at.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from vstore.evidence.documents import (
     EvidenceContent,
@@ -34,13 +35,12 @@ __all__ = ["Entry", "Observation", "entry_of", "observation"]
 _UNKNOWN = "a question that its request lacks"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """One generation and what happened in it."""
 
     oid: ObjectId
     generation: Generation
-    happenings: list[Happening] = field(default_factory=list)
+    happenings: list[Happening] = msgspec.field(default_factory=list)
 
     @property
     def at(self) -> str:
@@ -71,8 +71,7 @@ class Entry:
         }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Observation:
+class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """A record with the question that it answers and how much came back."""
 
     record: EvidenceRecord

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from vstore.budget.documents import (
     Fail,
@@ -29,8 +30,7 @@ __all__ = ["Happening", "entry_happenings", "ledger_entries", "ledger_happenings
 _LOOK_BACK = 100
 
 
-@dataclass(frozen=True, kw_only=True)
-class Happening:
+class Happening(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that happened; texts are safe to print.
 
     ``cost`` is what a reservation sets aside, and what a settlement or a failure spends.

@@ -252,7 +252,7 @@ def command(name, action, particulars, facts, revision):
 
 def dump(state):
     """Every member; containers copied, what they hold is frozen."""
-    members = ((name, getattr(state, name)) for name in LedgerState.__dataclass_fields__)
+    members = ((name, getattr(state, name)) for name in LedgerState.__struct_fields__)
     return {
         name: value.copy() if isinstance(value, dict | set) else value for name, value in members
     }

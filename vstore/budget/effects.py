@@ -10,8 +10,7 @@ so a reward is always less than the cost, and a cost of 1 never earns (spec: bud
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
+import msgspec
 from msgspec.structs import replace as with_members
 
 from vstore.budget import commands
@@ -40,8 +39,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
+class Opening(msgspec.Struct, frozen=True):
     """What initialising a revision fixes."""
 
     policy: BudgetPolicy
@@ -51,8 +49,7 @@ class Opening:
     max_revisions: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Effect:
+class Effect(msgspec.Struct, frozen=True, kw_only=True):
     """An event, and how the state changes by it."""
 
     event: LedgerEvent
@@ -166,7 +163,7 @@ def record_evidence(
             novelty_cap=record.novelty_score,
         ),
         accounts=(account,),
-        changed=replace(action, record=command.record, novelty_cap=record.novelty_score),
+        changed=with_members(action, record=command.record, novelty_cap=record.novelty_score),
     )
 
 
@@ -196,7 +193,7 @@ def record_result(
             novel_refs=command.novel_refs,
         ),
         accounts=(account,),
-        changed=replace(
+        changed=with_members(
             action,
             has_result=True,
             unseen_refs=any(ref not in state.seen_refs for ref in command.novel_refs),

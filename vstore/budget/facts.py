@@ -6,8 +6,9 @@ so the budget states here what it must be told.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from vstore.budget.documents import BudgetPolicy
 from vstore.objects.ids import ObjectId
@@ -15,8 +16,7 @@ from vstore.objects.ids import ObjectId
 __all__ = ["Facts", "RecordFacts"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordFacts:
+class RecordFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What the budget needs to know of an evidence record."""
 
     record_id: str

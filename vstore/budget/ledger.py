@@ -13,7 +13,8 @@ asked (spec: budget, "Account and ledger").
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from vstore.budget import commands, effects, revisions
 from vstore.budget.commands import Command, CommandKey, checked_payload, key_of
@@ -34,8 +35,7 @@ from vstore.objects.sealed import Sealed, seal
 __all__ = ["Planned", "entry_of", "find_reservation", "plan", "plan_all", "recognise"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
+class Planned(msgspec.Struct, frozen=True, kw_only=True):
     """A command that the ledger allows, where it starts from, and all that it does."""
 
     revision: int

@@ -7,7 +7,8 @@ planned again, and what follows is compared with what is stored.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from vstore.budget import documents as events
 from vstore.budget.commands import command_of
@@ -80,8 +81,7 @@ def adopt(
     state.commit(planned, stored.id)
 
 
-@dataclass(frozen=True, slots=True)
-class _AsStated:
+class _AsStated(msgspec.Struct, frozen=True):
     """Facts as an entry itself states them."""
 
     state: LedgerState

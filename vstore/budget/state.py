@@ -8,8 +8,9 @@ or not at all. Writer and verifier use the same two.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from vstore.budget.commands import CommandKey
 from vstore.budget.documents import AccountFigures, BudgetPolicy
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["LedgerState", "OpenAction", "Outcome"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenAction:
+class OpenAction(msgspec.Struct, frozen=True, kw_only=True):
     """An action whose credits are set aside."""
 
     hypothesis_id: str
@@ -47,8 +47,7 @@ class OpenAction:
         return self.has_result or self.record is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """A command that was carried out: what a repeat is compared with, and answered by."""
 
     payload: Digest
@@ -56,8 +55,7 @@ class Outcome:
     entry: ObjectId
 
 
-@dataclass(slots=True, kw_only=True)
-class LedgerState:
+class LedgerState(msgspec.Struct, kw_only=True):
     """The ledger of a case so far.
 
     Attributes:
@@ -89,10 +87,10 @@ class LedgerState:
     case_credit_cap: int = 0
     max_revisions: int = 0
     granted: int = 0
-    accounts: dict[str, AccountFigures] = field(default_factory=dict)
-    actions: dict[str, OpenAction] = field(default_factory=dict)
-    outcomes: Table[CommandKey, Outcome] = field(default_factory=dict)
-    seen_refs: GrowingSet = field(default_factory=set[str])
+    accounts: dict[str, AccountFigures] = msgspec.field(default_factory=dict)
+    actions: dict[str, OpenAction] = msgspec.field(default_factory=dict)
+    outcomes: Table[CommandKey, Outcome] = msgspec.field(default_factory=dict)
+    seen_refs: GrowingSet = msgspec.field(default_factory=set[str])
 
     @classmethod
     def empty(cls, case_id: str, package_id: str) -> LedgerState:

@@ -7,7 +7,8 @@ is ever stale.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from vstore.budget import commands
 from vstore.budget.commands import Command, name_of
@@ -27,8 +28,7 @@ from vstore.package.workspace import Workspace
 __all__ = ["BudgetManager", "BudgetSnapshot"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BudgetSnapshot:
+class BudgetSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The budget of a case at one generation.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from vstore.budget.ledger import find_reservation
 from vstore.controller.projection import Projection
@@ -41,8 +42,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(msgspec.Struct, frozen=True):
     """A request and the reply to it, as a caller gave them."""
 
     request: Sealed[ToolRequest]
@@ -52,8 +52,7 @@ class Batch:
     encoded: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
+class Split(msgspec.Struct, frozen=True):
     """A reply split for storage."""
 
     envelope: Sealed[ReplyEnvelope]

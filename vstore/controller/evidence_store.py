@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Final
+
+import msgspec
 
 from vstore.controller.evidence_batch import (
     Batch,
@@ -42,8 +43,7 @@ __all__ = ["EvidenceSnapshot", "EvidenceStore", "Saved"]
 _EVENT: Final = "evidence.tool_results"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Saved:
+class Saved(msgspec.Struct, frozen=True, kw_only=True):
     """What a batch came to.
 
     Attributes:
@@ -62,8 +62,7 @@ class Saved:
     repeated: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvidenceSnapshot:
+class EvidenceSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The evidence of a case.
 
     Attributes:

@@ -9,7 +9,6 @@ is as if there were none (spec: storage, "Recovery" and "Cost"; docs/adr/0004).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -72,8 +71,7 @@ class _Facts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 _VERSION: Final = 1
 
 
-@dataclass(frozen=True, slots=True)
-class CachedFacts:
+class CachedFacts(msgspec.Struct, frozen=True):
     """What a cache held."""
 
     evidence: EvidenceState

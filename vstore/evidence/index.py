@@ -7,7 +7,8 @@ what this computes (spec: evidence, "Documents", "Novelty" and "Limits").
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from vstore.errors import InvalidError, MissingReservation
 from vstore.evidence.atoms import atoms
@@ -30,8 +31,7 @@ from vstore.objects.sealed import Sealed, seal
 __all__ = ["Assessed", "Draft", "Publication", "check_actions", "plan_publication"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class Draft(msgspec.Struct, frozen=True, kw_only=True):
     """What is to become a record."""
 
     hypothesis_id: str
@@ -40,8 +40,7 @@ class Draft:
     origin: ToolOrigin | FeedbackOrigin
 
 
-@dataclass(frozen=True, slots=True)
-class Assessed:
+class Assessed(msgspec.Struct, frozen=True):
     """A draft, and what the history so far makes of it."""
 
     draft: Draft
@@ -53,8 +52,7 @@ class Assessed:
     novelty_score: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Publication:
+class Publication(msgspec.Struct, frozen=True, kw_only=True):
     """One publication as the rules make it, and where it starts from."""
 
     revision: int

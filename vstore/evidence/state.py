@@ -10,8 +10,9 @@ first checks, so it happens as a whole or not at all.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from vstore.errors import IntegrityError, InvalidError, OperationConflict
 from vstore.evidence.documents import EvidenceIndex, EvidenceRecord, IndexedRecord
@@ -32,8 +33,7 @@ OperationKey = tuple[int, str]
 ActionKey = tuple[int, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(msgspec.Struct, frozen=True):
     """A publication that happened, as a repeat of it needs it."""
 
     payload: Digest
@@ -43,8 +43,7 @@ class Operation:
     records: tuple[IndexedRecord, ...]
 
 
-@dataclass(slots=True, kw_only=True)
-class EvidenceState:
+class EvidenceState(msgspec.Struct, kw_only=True):
     """The evidence of a case so far.
 
     Attributes:
@@ -72,11 +71,11 @@ class EvidenceState:
     count: int = 0
     distinct_atoms: int = 0
     retained_bytes: int = 0
-    frontier: Frontier = field(default_factory=Frontier)
-    seen: GrowingSet = field(default_factory=set[str])
-    contents: Table[ObjectId, str] = field(default_factory=dict)
-    operations: Table[OperationKey, Operation] = field(default_factory=dict)
-    actions: Table[ActionKey, str] = field(default_factory=dict)
+    frontier: Frontier = msgspec.field(default_factory=Frontier)
+    seen: GrowingSet = msgspec.field(default_factory=set[str])
+    contents: Table[ObjectId, str] = msgspec.field(default_factory=dict)
+    operations: Table[OperationKey, Operation] = msgspec.field(default_factory=dict)
+    actions: Table[ActionKey, str] = msgspec.field(default_factory=dict)
 
     @classmethod
     def empty(cls, case_id: str, package_id: str) -> EvidenceState:

@@ -7,9 +7,9 @@ none replaces another (spec: handoff, lifecycle).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
+import msgspec
 from blake3 import blake3
 
 from vstore.errors import IntegrityError, InvalidError
@@ -33,8 +33,7 @@ _MAX_NAME: Final = 200
 _PIECE: Final = 1 << 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredAttachment:
+class StoredAttachment(msgspec.Struct, frozen=True, kw_only=True):
     """An attachment as the package has it."""
 
     name: str

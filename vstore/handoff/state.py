@@ -8,8 +8,9 @@ where all of them are found. Pure: whoever reads generations gives them to
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from typing import Final
+
+import msgspec
 
 from vstore.errors import IntegrityError
 from vstore.handoff.documents import AsyncTestRequest
@@ -23,8 +24,7 @@ REQUEST: Final = "async_test_request"
 FEEDBACK: Final = "async_test_feedback"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Handoff:
+class Handoff(msgspec.Struct, frozen=True, kw_only=True):
     """One test that was handed out.
 
     Attributes:
@@ -44,8 +44,7 @@ class Handoff:
     confirmed_in: int | None = None
 
 
-@dataclass(slots=True)
-class HandoffState:
+class HandoffState(msgspec.Struct):
     """The tests of a case so far.
 
     Attributes:
@@ -54,9 +53,9 @@ class HandoffState:
     """
 
     head: ObjectId | None = None
-    handoffs: dict[str, Handoff] = field(default_factory=dict)
+    handoffs: dict[str, Handoff] = msgspec.field(default_factory=dict)
     _latest: Handoff | None = None
-    _submitted: dict[tuple[int, str], str] = field(default_factory=dict)
+    _submitted: dict[tuple[int, str], str] = msgspec.field(default_factory=dict)
 
     @property
     def outstanding(self) -> Handoff | None:
@@ -110,7 +109,7 @@ class HandoffState:
             if self.outstanding is None or latest is None:
                 raise _out_of_step(generation)
             self._keep(
-                replace(
+                msgspec.structs.replace(
                     latest,
                     feedback_ref=artifacts.get(FEEDBACK),
                     confirmed_in=generation.package_generation,

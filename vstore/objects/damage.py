@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from vstore.errors import IntegrityError
 from vstore.objects.ids import ObjectId
@@ -10,8 +10,7 @@ from vstore.objects.ids import ObjectId
 __all__ = ["Damage", "broken_at", "missing_segment"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Damage:
+class Damage(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes of the log that are not what was written there."""
 
     #: ``bad_frame``, ``bad_segment``, ``missing_segment``, ``wrong_parent``,

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from vstore.errors import IntegrityError
 from vstore.objects.damage import Damage, missing_segment
@@ -31,8 +32,7 @@ from vstore.objects.segment_files import (
 __all__ = ["Damage", "LogReader", "Tail", "digest_of_range", "file_size", "pread"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tail:
+class Tail(msgspec.Struct, frozen=True, kw_only=True):
     """Where the log ends."""
 
     #: Number of the last segment with a valid header; 0 for a log without segments.
@@ -166,7 +166,7 @@ class LogReader:
                 self.damage.append(found)
                 continue
             tail = _tail_after(found)
-        self.tail = replace(tail, torn=size - tail.end)
+        self.tail = msgspec.structs.replace(tail, torn=size - tail.end)
         return tail is not before
 
     def advance(self, frame: FrameSummary) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+import msgspec
 
 from vstore.objects.canonical import decode, encode
 from vstore.objects.document import Document
@@ -16,8 +17,7 @@ D = TypeVar("D", bound=Document)
 D_co = TypeVar("D_co", bound=Document, covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Sealed(Generic[D_co]):
+class Sealed(msgspec.Struct, Generic[D_co], frozen=True):
     """A document, its canonical bytes, and the id that follows from them."""
 
     document: D_co

@@ -8,8 +8,9 @@ allow it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from vstore.errors import ConflictError, InvalidError, StateError
 from vstore.objects.memory import ObjectSink
@@ -27,8 +28,7 @@ __all__ = ["Added", "Capture", "Case"]
 Capture = Callable[[ObjectSink], SnapshotDescriptor]
 
 
-@dataclass(frozen=True, slots=True)
-class Added:
+class Added(msgspec.Struct, frozen=True):
     """What an addition of raw input came to.
 
     Attributes:

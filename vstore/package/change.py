@@ -6,7 +6,6 @@ State, revision, number, parent and the declared roots are not given: they follo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -20,8 +19,7 @@ from vstore.package.succession import declared_roots, faults
 __all__ = ["Change", "checked_event", "first_generation", "next_generation"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(msgspec.Struct, frozen=True, kw_only=True):
     """What a generation changes.
 
     Attributes:
@@ -37,9 +35,9 @@ class Change:
     events: Sequence[Event]
     blocked: Blocked | None = None
     inputs: ObjectId | None = None
-    snapshots: Mapping[str, ObjectId] = field(default_factory=dict)
+    snapshots: Mapping[str, ObjectId] = msgspec.field(default_factory=dict)
     attachments: ObjectId | None = None
-    artifacts: Mapping[str, ObjectId] = field(default_factory=dict)
+    artifacts: Mapping[str, ObjectId] = msgspec.field(default_factory=dict)
 
 
 def checked_event(event: Event) -> Event:

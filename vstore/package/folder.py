@@ -11,9 +11,10 @@ import errno
 import os
 import stat
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn
+
+import msgspec
 
 from vstore.errors import InvalidError, LimitExceeded, NotFoundError, StorageError
 from vstore.objects.ids import ObjectId
@@ -35,8 +36,7 @@ _KINDS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CapturedTree:
+class CapturedTree(msgspec.Struct, frozen=True):
     """A captured folder.
 
     Attributes:

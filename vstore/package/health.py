@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
+
+import msgspec
 
 from vstore.errors import StorageError, VStoreError
 from vstore.objects.ids import ObjectId
@@ -30,8 +31,7 @@ _MAX_HOLDER_BYTES: Final = 512
 _SPACE: Final = {"log": LOG, "large": LARGE, "refs": REFS, "cache": CACHE, "tmp": TMP}
 
 
-@dataclass(frozen=True, slots=True)
-class Ailment:
+class Ailment(msgspec.Struct, frozen=True):
     """One thing about a package that is worth saying.
 
     Attributes:
@@ -47,8 +47,7 @@ class Ailment:
     advice: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
+class Holder(msgspec.Struct, frozen=True):
     """Who holds a lock now; what they said of themselves, which nobody checked."""
 
     lock: str
@@ -56,8 +55,7 @@ class Holder:
     since: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PackageHealth:
+class PackageHealth(msgspec.Struct, frozen=True, kw_only=True):
     """What was found.
 
     Attributes:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from vstore.errors import InvalidError, NotFoundError
 from vstore.objects.ids import ObjectId
@@ -34,8 +35,7 @@ __all__ = [
 _MAX_SHOWN_PATTERNS: Final = 500
 
 
-@dataclass(frozen=True, slots=True)
-class InputFile:
+class InputFile(msgspec.Struct, frozen=True):
     """One file, link or folder to take in.
 
     Attributes:
@@ -80,8 +80,7 @@ def check_present(files: Iterable[InputFile]) -> None:
             raise NotFoundError(f"no such file or folder: {text}", kind="no_file", path=text)
 
 
-@dataclass(frozen=True, slots=True)
-class AddedInputs:
+class AddedInputs(msgspec.Struct, frozen=True):
     """The raw input after an addition.
 
     Attributes:

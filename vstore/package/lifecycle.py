@@ -9,8 +9,9 @@ several; they are applied in order, each from where the one before it led.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
+
+import msgspec
 
 from vstore.errors import StateError, UnsupportedError
 from vstore.package.documents import BLOCK_REASONS, BlockReason, Event, Generation, State
@@ -48,8 +49,7 @@ _HELD: Final[tuple[BlockReason, ...]] = (
 _WAITING: Final[tuple[BlockReason, ...]] = ("AWAITING_TEST_FEEDBACK",)
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """One row of the table: what an event may do, and where.
 
     Attributes:

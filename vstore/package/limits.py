@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NoReturn
+
+import msgspec
 
 from vstore.errors import LimitExceeded
 
 __all__ = ["PackageLimits"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PackageLimits:
+class PackageLimits(msgspec.Struct, frozen=True, kw_only=True):
     """How much raw input, or how large a snapshot, a writer takes.
 
     Attributes:

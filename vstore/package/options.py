@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TypedDict
+
+import msgspec
 
 from vstore.objects.durable import REAL, DurableIO
 from vstore.objects.locks import LOCK_TIMEOUT
@@ -41,13 +42,12 @@ class StoreOptions(TypedDict):
     io: DurableIO
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriterSettings:
+class WriterSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Options with their defaults filled in; see :class:`WriterOptions`."""
 
     actor: str = "vstore"
     clock: Clock = utc_now
-    limits: PackageLimits = field(default_factory=PackageLimits)
+    limits: PackageLimits = msgspec.field(default_factory=PackageLimits)
     lock_timeout: float = LOCK_TIMEOUT
     command: str = "vstore"
     io: DurableIO = REAL

@@ -7,8 +7,9 @@ so this is where paths that can't stand together in one tree are refused.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 from vstore.errors import InvalidError
 from vstore.objects.display import visible_bytes
@@ -36,8 +37,7 @@ def path_text(path: bytes) -> str:
     return text if len(text) <= _MAX_MESSAGE_PATH else text[:_MAX_MESSAGE_PATH] + "..."
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltTree:
+class BuiltTree(msgspec.Struct, frozen=True):
     """What was built.
 
     Attributes:
@@ -55,17 +55,15 @@ class BuiltTree:
     folders: int
 
 
-@dataclass(slots=True)
-class _Leaf:
+class _Leaf(msgspec.Struct):
     kind: Literal["file", "link"]
     oid: ObjectId
     size: int
     executable: bool = False
 
 
-@dataclass(slots=True)
-class _Folder:
-    children: dict[bytes, _Leaf | _Folder] = field(default_factory=dict)
+class _Folder(msgspec.Struct):
+    children: dict[bytes, _Leaf | _Folder] = msgspec.field(default_factory=dict)
 
 
 class TreeBuilder:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from vstore.errors import IntegrityError, LimitExceeded
 from vstore.objects.frame import NO_GENERATION, FrameSummary

@@ -90,7 +90,7 @@ class Desk:
 
     def dump(self):
         return copy.deepcopy(
-            {name: getattr(self.state, name) for name in LedgerState.__dataclass_fields__}
+            {name: getattr(self.state, name) for name in LedgerState.__struct_fields__}
         )
 
 

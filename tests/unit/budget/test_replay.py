@@ -32,7 +32,7 @@ def history(open_desk):
 
 
 def dump(state):
-    return {name: getattr(state, name) for name in LedgerState.__dataclass_fields__}
+    return {name: getattr(state, name) for name in LedgerState.__struct_fields__}
 
 
 def test_judging_every_entry_gives_the_very_entries(history):
