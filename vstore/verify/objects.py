@@ -137,6 +137,10 @@ class ObjectTable:
                 new.append(oid)
         return absent
 
+    def any_known(self, oids: Iterable[ObjectId]) -> bool:
+        """Whether one of these was met before."""
+        return not self._rows.keys().isdisjoint(oids)
+
     def all_reached(self, oids: Iterable[str]) -> bool:
         """Whether all of these are objects with the flag :data:`REACHED`."""
         rows, flags = self._rows, self._flags

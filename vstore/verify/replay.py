@@ -46,6 +46,7 @@ from vstore.verify.objects import ObjectTable
 from vstore.verify.report import Counts, FindingCollector, FirstError, Report, unread
 from vstore.verify.source import LogSource, PackageSource
 from vstore.verify.swift import SwiftPass
+from vstore.verify.swift_read import PublicationReader
 
 if TYPE_CHECKING:
     from vstore.tools.router import Router
@@ -236,6 +237,7 @@ class Replay:
             self.investigation,
         )
         self.shortcuts = shortcuts
+        self._reader = PublicationReader()
         self.swift = SwiftPass(self.objects, self.history, self.ledger, self.evidence, router)
 
     def counts(self) -> Counts:
@@ -341,9 +343,11 @@ class Replay:
             )
             self._lose(f"frame {frame.sequence} can't be read")
             return
-        if not large and self._is_spotless() and self.swift.take(frame, number, payload):
-            self.last_generation = frame.generation
-            return
+        if frame.generation is not None and self._is_spotless():
+            publication = self._reader.read(frame, payload)
+            if publication is not None and self.swift.take(frame, number, publication):
+                self.last_generation = frame.generation
+                return
         self.objects.begin_frame()
         self.table.keep(number, payload)
         self.objects.take_frame(frame, number, payload)

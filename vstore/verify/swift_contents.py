@@ -58,7 +58,8 @@ class ContentFacts(NamedTuple):
 
     kind: str
     items: int
-    truncated: Truncation | None
+    #: Canonical bytes.
+    truncated: bytes
     around: Around
 
 
@@ -162,7 +163,7 @@ class ContentReader:
                 items = _row_atoms(narrow.rows, before, after)
         if items is None:
             return _read_any(content)
-        facts = ContentFacts(narrow.kind, len(items), narrow.truncated, around)
+        facts = ContentFacts(narrow.kind, len(items), _encode(narrow.truncated), around)
         return ReadContent(facts, items, names)
 
     def _surroundings(self, scope: msgspec.Raw, coverage: msgspec.Raw) -> _Surroundings:
@@ -184,7 +185,7 @@ def _read_any(content: bytes) -> ReadContent:
     if document.scope is None or document.coverage is None:
         raise ValueError("a content of no snapshot")
     around = Around(encode(document.scope), encode(document.coverage))
-    facts = ContentFacts(document.kind, item_count(document), document.truncated, around)
+    facts = ContentFacts(document.kind, item_count(document), _encode(document.truncated), around)
     return ReadContent(facts, atoms(document), [*references(content, EvidenceContent)])
 
 

@@ -10,16 +10,13 @@ against the types that define them; were one wrong, no frame would match it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
 from vstore.evidence.documents import RULES
-from vstore.objects.document import Count
 from vstore.objects.ids import Digest, ObjectId
 from vstore.package.documents import Event, Generation
-from vstore.tools.reply import Failure, Page, Truncation
-from vstore.tools.request import Arguments, QueryLimits
 
 if TYPE_CHECKING:
     from vstore.evidence.state import EvidenceState
@@ -30,20 +27,14 @@ __all__ = [
     "Form",
     "GenerationForm",
     "Member",
-    "Query",
-    "Result",
     "between",
     "index_bytes",
     "payload_bytes",
     "read_events",
-    "read_queries",
-    "read_results",
     "record_bytes",
-    "reply_around",
-    "request_around",
+    "reply_head",
+    "request_head",
 ]
-
-T = TypeVar("T")
 
 #: The artifact that tool results change.
 INDEX: Final = "evidence_index"
@@ -51,38 +42,6 @@ INDEX: Final = "evidence_index"
 Form = tuple[bytes, bytes]
 
 
-class _Narrow(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    pass
-
-
-class Query(_Narrow):
-    """A query of a request; hypothesis and action are compared with a reservation."""
-
-    action_id: str
-    arguments: Arguments
-    contract: Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9-]{0,63}/[0-9]{1,4}\Z")]
-    hypothesis_id: str
-    limits: QueryLimits
-
-
-class Result(_Narrow):
-    """A result of a reply; the rest is compared with its query and its content."""
-
-    action_id: str
-    content: str | None
-    error: Failure | None
-    operation: str
-    order: list[Count] | None
-    page: Page | None
-    provider: str
-    status: Literal["ok", "error"]
-    truncated: Truncation | None
-
-
-_queries: Final = msgspec.json.Decoder(
-    Annotated[list[Query], msgspec.Meta(min_length=1, max_length=100)]
-).decode
-_results: Final = msgspec.json.Decoder(list[Result]).decode
 _events: Final = msgspec.json.Decoder(list[Event]).decode
 _encode: Final = msgspec.json.Encoder(order="sorted", enc_hook=str.__str__).encode
 
@@ -100,46 +59,29 @@ def between(document: bytes, around: Form) -> bytes:
     return document[len(before) : end]
 
 
-def read_queries(raw: bytes) -> list[Query]:
-    """The queries of a request.
+def read_events(raw: bytes) -> list[Event]:
+    """The events of a generation.
 
     Raises:
         msgspec.DecodeError, ValueError: They are not valid or not canonical.
     """
-    return _same(_queries(raw), raw)
-
-
-def read_results(raw: bytes) -> list[Result]:
-    """The results of a reply; errors as :func:`read_queries`."""
-    return _same(_results(raw), raw)
-
-
-def read_events(raw: bytes) -> list[Event]:
-    """The events of a generation; errors as :func:`read_queries`."""
-    return _same(_events(raw), raw)
-
-
-def _same(value: T, raw: bytes) -> T:
-    if _encode(value) != raw:
+    events = _events(raw)
+    if _encode(events) != raw:
         raise ValueError("not canonical")
-    return value
+    return events
 
 
-def request_around(state: EvidenceState, revision: int, generation: ObjectId) -> Form:
-    """A request around its queries."""
+def request_head(state: EvidenceState, revision: int, generation: ObjectId) -> bytes:
+    """A request up to its queries."""
     return (
         f'{{"analysis_revision":{revision},"case_id":"{state.case_id}",'
-        f'"generation":"{generation}","package_id":"{state.package_id}","queries":'.encode(),
-        b',"schema":"tool-request-v1"}',
-    )
+        f'"generation":"{generation}","package_id":"{state.package_id}","queries":'
+    ).encode()
 
 
-def reply_around(request: ObjectId, generation: ObjectId) -> Form:
-    """A reply around its results."""
-    return (
-        f'{{"generation":"{generation}","request":"{request}","results":'.encode(),
-        b',"schema":"tool-reply-v1"}',
-    )
+def reply_head(request: ObjectId, generation: ObjectId) -> bytes:
+    """A reply up to its results."""
+    return f'{{"generation":"{generation}","request":"{request}","results":'.encode()
 
 
 def payload_bytes(state: EvidenceState, revision: int, queries: bytes, results: bytes) -> bytes:
