@@ -92,6 +92,7 @@ def case(waiting: Path, tmp_path: Path) -> Iterator[DeskCase]:
     one.close()
 
 
+@pytest.fixture(scope="session")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workspace whose case waits for a test; to be copied, not touched."""
     folder = tmp_path_factory.mktemp("asked")
