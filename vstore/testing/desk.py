@@ -140,4 +140,9 @@ class DeskCase:
 
     def outside(self) -> HandoffCase:
         """The same case as somebody at the command line has it; to be closed."""
-        return HandoffCase(self.workspace / CASE, self.root)
+        return self.outside_of(self.root)
+
+    @staticmethod
+    def outside_of(root: Path) -> HandoffCase:
+        """The same of a desk case in a folder, which need not be open."""
+        return HandoffCase(root / "workspace" / CASE, root)

@@ -66,8 +66,10 @@ CREATE TABLE draft_conflicts (
 CREATE INDEX draft_conflicts_of_draft ON draft_conflicts (draft_id);
 
 CREATE TABLE uploads (
+    -- Says which came first: several come in one second.
+    number INTEGER PRIMARY KEY,
     -- Random, and the name of its file.
-    upload_id TEXT PRIMARY KEY,
+    upload_id TEXT NOT NULL UNIQUE,
     case_id TEXT NOT NULL,
     package_id TEXT NOT NULL,
     request_id TEXT NOT NULL,
@@ -80,7 +82,7 @@ CREATE TABLE uploads (
     media_type TEXT,
     created_at INTEGER NOT NULL,
     CHECK (state = 'receiving' OR (object IS NOT NULL AND media_type IS NOT NULL))
-) STRICT, WITHOUT ROWID;
+) STRICT;
 CREATE INDEX uploads_of_account ON uploads (account_id, case_id, package_id, request_id);
 
 -- The journal of confirmations. One that is 'begun' is finished or withdrawn by what the

@@ -38,8 +38,7 @@ __all__ = ["Upload", "Uploads"]
 _IS_OURS: Final = re.compile(r"[0-9a-f]{32}(\.part)?").fullmatch
 
 _STORED: Final = of_request(
-    "SELECT * FROM uploads WHERE {request} AND account_id = ? AND state = 'stored'"
-    " ORDER BY created_at, upload_id"
+    "SELECT * FROM uploads WHERE {request} AND account_id = ? AND state = 'stored' ORDER BY number"
 )
 _ONE: Final = "SELECT * FROM uploads WHERE upload_id = ? AND state = 'stored'"
 _OF_REQUEST: Final = of_request(
