@@ -216,7 +216,8 @@ def test_another_token_than_ones_own_is_refused(site: Site, fence: str) -> None:
     pat = site.tester()
     pat.claim()
     for step in ("renew", "release", "draft"):
-        assert pat.post(f"{TEST}/{step}", [("fence", fence)]).status == 409, step
+        page = pat.post(f"{TEST}/{step}", [("fence", fence), ("revision", "0")])
+        assert page.status == 409, step
     assert site.desk.claims.holder(KEY) is not None
 
 
