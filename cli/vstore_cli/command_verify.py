@@ -35,13 +35,14 @@ _STYLES: Final = {
 
 
 @click.command("verify", short_help="Recompute everything; report every fault.")
-@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+# What can't be read is for the report to say, beside what is said of other packages.
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path, readable=False))
 @click.option("--no-recompute", is_flag=True, help="Don't ask the snapshots again.")
 @click.option("--expect", metavar="HEAD", help="Refuse another head than this generation.")
 @click.option("--extends", metavar="HEAD-OR-CHECKPOINT",
               help="Refuse a history that doesn't go on from this generation, or from the "
                    "checkpoint in this file.")  # fmt: skip
-@click.option("--base", type=click.Path(path_type=Path), metavar="PACKAGE",
+@click.option("--base", type=click.Path(path_type=Path, readable=False), metavar="PACKAGE",
               help="What an incremental bundle continues: a package or a bundle.")  # fmt: skip
 @click.option("--jobs", "-j", type=click.IntRange(1, 256), default=1, metavar="N",
               help="Verify N packages at a time.")  # fmt: skip
@@ -190,9 +191,9 @@ def _package_at(place: Path) -> Path:
     from vstore.errors import NotFoundError
     from vstore.package.reader import discover, is_package
 
-    if is_package(place):
-        return place
     try:
+        if is_package(place):
+            return place
         if place.is_dir():
             return _shown_as(place, discover(place))
         if place.is_file():
@@ -202,7 +203,8 @@ def _package_at(place: Path) -> Path:
             inside = place.resolve().relative_to(package.resolve()).parts
             if inside == ("VSTORE",) or (len(inside) > 1 and inside[0] in ("refs", "objects")):
                 return _shown_as(place, package)
-    except (NotFoundError, ValueError):
+    except (NotFoundError, OSError, ValueError):
+        # What can't be looked into is verified as it was named, and the report says why not.
         pass
     return place
 

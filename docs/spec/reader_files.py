@@ -16,6 +16,7 @@ Report = Callable[[str, str, str], None]
 
 _MAX_READ: Final = 4 << 30
 _MAX_REFS: Final = 1000
+_MAX_FILES: Final = 100_000
 _REF: Final = re.compile(r"[a-z][a-z0-9_.]{0,63}")
 
 
@@ -34,9 +35,14 @@ class Folder:
     def names(self) -> Iterator[tuple[str, str]]:
         """Every file (``file``), folder (``folder``) and other thing (``special``), by path.
 
-        A folder that can't be looked into comes once more, as ``unreadable``.
+        A folder that can't be looked into comes once more, as ``unreadable``, and so does the
+        package itself where it has too many.
         """
-        yield from self._below("")
+        for number, found in enumerate(self._below("")):
+            if number >= _MAX_FILES:
+                yield "", "unreadable"
+                return
+            yield found
 
     def _below(self, prefix: str) -> Iterator[tuple[str, str]]:
         try:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
 import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
@@ -20,6 +22,7 @@ from vstore.objects.layout import large_name
 from vstore.objects.segment import SegmentHeader, encode_segment_header
 from vstore.package.bundle_log import segment_salt
 from vstore.testing.bundles import make_bundle, members_of, write_archive
+from vstore.testing.investigation import small_investigation
 
 MIB = 1 << 20
 HEAD = object_id(b"head").to_bytes()
@@ -187,12 +190,31 @@ BOMBS: dict[str, Callable[[Path, Path], Path]] = {
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_refused_at_once(good: Path, tmp_path: Path, name: str) -> None:
-    bomb = BOMBS[name](good, tmp_path / "bomb.zip")
+    _refused(good, BOMBS[name](good, tmp_path / "bomb.zip"))
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("folder", ["objects/large/ab", "cache", "refs", "objects/log"])
+def test_a_folder_of_many_files(good: Path, tmp_path: Path, folder: str) -> None:
+    """A package that is a folder, with far more files than any has."""
+    package = tmp_path / "package"
+    small_investigation(package, tmp_path).close()
+    (package / folder).mkdir(parents=True, exist_ok=True)
+    for number in range(300_000):
+        name = f"{number + 2:08}.vlog" if folder == "objects/log" else f"r{number:060}"
+        os.close(os.open(package / folder / name, os.O_CREAT))
+    found = _refused(good, package)
+    assert {"VS-CON-023", "VS-CON-024"} & set(found["codes"])
+
+
+def _refused(good: Path, bomb: Path) -> dict[str, Any]:
+    """Demand that it is refused in time and in bounds; what was found."""
     done = subprocess.run(
         [sys.executable, "-c", _MEASURE, good, bomb], capture_output=True, text=True, check=True
     )
-    found = json.loads(done.stdout)
+    found: dict[str, Any] = json.loads(done.stdout)
     assert found["code"] in (1, 3), found
     assert found["seconds"] < 2, found
     assert found["kib"] < 64 * 1024, found
     assert found["codes"]
+    return found

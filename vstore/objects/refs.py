@@ -113,11 +113,15 @@ def read_refs(root: Path) -> dict[str, ObjectId | BadRef]:
     Raises:
         StorageError: A file can't be read, or there are more than ``MAX_REFS``.
     """
-    names = [name for name in _names(root) if _NAME.fullmatch(name) is not None]
-    if len(names) > MAX_REFS:
-        raise StorageError(f"more than {MAX_REFS} refs", kind="too_many_refs")
+    names: list[str] = []
+    for name in _names(root):
+        if _NAME.fullmatch(name) is not None:
+            names.append(name)
+        # Whoever fills the folder doesn't fill the memory.
+        if len(names) > MAX_REFS:
+            raise StorageError(f"more than {MAX_REFS} refs", kind="too_many_refs")
     found: dict[str, ObjectId | BadRef] = {}
-    for name in names:
+    for name in sorted(names):
         raw = read_file(root / REFS / name, MAX_REF_BYTES)
         if raw is not None:
             found[name] = decode_ref(raw)
@@ -126,14 +130,16 @@ def read_refs(root: Path) -> dict[str, ObjectId | BadRef]:
 
 def stray_refs(root: Path) -> list[str]:
     """Names in the folder of refs that can't be a ref's, sorted."""
-    return [name for name in _names(root) if _NAME.fullmatch(name) is None]
+    return sorted(name for name in _names(root) if _NAME.fullmatch(name) is None)
 
 
-def _names(root: Path) -> list[str]:
+def _names(root: Path) -> Iterator[str]:
     try:
-        return sorted(os.listdir(root / REFS))  # noqa: PTH208 - names, not paths
+        with os.scandir(root / REFS) as found:
+            for one in found:
+                yield one.name
     except FileNotFoundError:
-        return []
+        return
     except OSError as error:
         raise StorageError(
             f"can't read refs: {os.strerror(error.errno or errno.EIO)}", kind="unreadable"

@@ -159,14 +159,18 @@ class SegmentFiles:
     def numbers(self) -> list[int]:
         """The numbers of all segment files, sorted."""
         try:
-            names = os.listdir(self.folder)  # noqa: PTH208 - names, not paths
+            with os.scandir(self.folder) as found:
+                # Numbers alone are kept, however many files lie there.
+                numbers = [
+                    number for one in found if (number := segment_number(one.name)) is not None
+                ]
         except FileNotFoundError:
             return []
         except OSError as error:
             raise StorageError(
                 f"can't read the log: {os.strerror(error.errno or errno.EIO)}", kind="unreadable"
             ) from error
-        return sorted(number for name in names if (number := segment_number(name)) is not None)
+        return sorted(numbers)
 
     def is_residue(self, number: int) -> bool:
         """Whether a segment without a valid header is what a crash while rolling leaves."""

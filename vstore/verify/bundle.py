@@ -25,7 +25,7 @@ from vstore.package.bundle_needs import BundleNeeds
 from vstore.package.bundle_reader import BundleFiles
 from vstore.package.documents import Generation
 from vstore.verify.bundle_log import BundleLog
-from vstore.verify.folder import FolderSource
+from vstore.verify.folder import MAX_FILES, FolderSource
 from vstore.verify.report import FindingCollector
 from vstore.verify.source import PackageFile
 
@@ -43,18 +43,21 @@ _CODES: Final = {
 }
 
 
-def open_source(path: Path, base: Path | None = None) -> FolderSource | BundleSource:
+def open_source(
+    path: Path, base: Path | None = None, *, max_files: int = MAX_FILES
+) -> FolderSource | BundleSource:
     """The package at a path: a folder, or a bundle where it is an ordinary file.
 
     Args:
         path: The package.
         base: A package or bundle that has what an incremental bundle continues.
+        max_files: Files and folders that are looked at in a folder, 1 or more.
 
     Raises:
         StorageError: The bundle can't be read.
     """
     if not os.path.isfile(path):  # noqa: PTH113 - false where the path can't be looked at
-        return FolderSource(path)
+        return FolderSource(path, max_files=max_files)
     try:
         known = None if base is None else open_source(base)
     except StorageError:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from vstore.errors import StorageError
+from vstore.errors import LimitExceeded, StorageError
 from vstore.objects.frame import NO_GENERATION, FrameSummary, LargeEntry, read_payload
 from vstore.objects.ids import ObjectId
 from vstore.objects.large import open_large, read_chunks
@@ -20,10 +20,13 @@ from vstore.package.documents import Generation
 from vstore.verify.report import FindingCollector
 from vstore.verify.source import PackageFile, Torn
 
-__all__ = ["FolderLog", "FolderSource"]
+__all__ = ["MAX_FILES", "FolderLog", "FolderSource"]
 
 #: Folders inside folders at the most; packages need four.
 _MAX_DEPTH: Final = 32
+#: Files and folders of a package that are looked at. A limit of this reader: no bundle has room
+#: for as many, and whoever fills a folder must not fill the memory of who reads it.
+MAX_FILES: Final = 100_000
 
 
 class FolderSource:
@@ -31,13 +34,16 @@ class FolderSource:
 
     Args:
         root: The folder.
+        max_files: Files and folders that are looked at, 1 or more.
     """
 
     bundle = False
     partial: str | None = None
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, max_files: int = MAX_FILES) -> None:
         self.root = root
+        self._max_files = max_files
+        self._count = 0
 
     def check_container(self, found: FindingCollector) -> bool:  # noqa: ARG002
         """A folder is no file with bytes of its own."""
@@ -53,18 +59,34 @@ class FolderSource:
 
     def entries(self) -> Iterator[PackageFile]:
         """See :meth:`PackageSource.entries`; sorted by name within each folder."""
+        self._count = 0
         yield from self._below("", 0)
 
-    def _below(self, prefix: str, depth: int) -> Iterator[PackageFile]:
+    def _names(self, prefix: str) -> list[str]:
+        names: list[str] = []
         try:
             with os.scandir(self.root / prefix) as found:
-                names = sorted(found, key=lambda one: os.fsencode(one.name))
+                for one in found:
+                    names.append(one.name)
+                    if self._count + len(names) > self._max_files:
+                        raise LimitExceeded(
+                            f"more than {self._max_files} files and folders",
+                            limit="max_files",
+                            value=self._max_files,
+                            path=prefix or ".",
+                        )
         except OSError as error:
             raise _unreadable(prefix or ".", error) from error
-        for one in names:
-            path = prefix + one.name
+        self._count += len(names)
+        return sorted(names, key=os.fsencode)
+
+    def _below(self, prefix: str, depth: int) -> Iterator[PackageFile]:
+        for name in self._names(prefix):
+            path = prefix + name
             try:
-                status = one.stat(follow_symlinks=False)
+                status = os.lstat(self.root / path)
+            except FileNotFoundError:
+                continue  # a writer put it away meanwhile
             except OSError as error:
                 raise _unreadable(path, error) from error
             if stat.S_ISREG(status.st_mode):

@@ -42,6 +42,7 @@ from vstore.verify.checks.ledger import LedgerCheck
 from vstore.verify.checks.objects import ObjectCheck
 from vstore.verify.checks.origins import SourceReader
 from vstore.verify.checks.replies import ReplyCheck
+from vstore.verify.folder import MAX_FILES
 from vstore.verify.objects import ObjectTable
 from vstore.verify.report import Counts, FindingCollector, FirstError, Report, unread
 from vstore.verify.source import LogSource, PackageSource
@@ -66,6 +67,7 @@ def verify_package(
     expect: ObjectId | None = None,
     extends: ObjectId | Checkpoint | None = None,
     limits: EvidenceLimits | None = None,
+    max_files: int = MAX_FILES,
     fail_fast: bool = False,
     shortcuts: bool = True,
     progress: Callable[[int, int], None] | None = None,
@@ -84,6 +86,7 @@ def verify_package(
             must go on from, or None.
         limits: Of the evidence of a service that is to go on with the package; the default
             ones by default. More evidence is a warning.
+        max_files: Files and folders that are looked at where the package is a folder, 1 or more.
         fail_fast: Stop at the first error; the report then says that the rest was not read.
         shortcuts: Prove sound frames as a whole where that can be done
             (:mod:`vstore.verify.swift`). Without, every member of all is looked at, which
@@ -96,7 +99,7 @@ def verify_package(
 
     """
     try:
-        source = open_source(Path(path), None if base is None else Path(base))
+        source = open_source(Path(path), None if base is None else Path(base), max_files=max_files)
     except StorageError as error:
         return unread(str(path), "VS-CON-015", error.message)
     try:

@@ -119,6 +119,7 @@ class PackageSource(Protocol):
 
         Raises:
             StorageError: A folder can't be read.
+            LimitExceeded: There is more than this reader looks at.
         """
         ...
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from vstore.errors import StorageError
+from vstore.errors import LimitExceeded, StorageError
 from vstore.verify.folder import FolderSource
 
 
@@ -29,6 +29,31 @@ def test_folders_nested_too_deep_are_special(tmp_path: Path) -> None:
     (tmp_path / "/".join("d" * 40)).mkdir(parents=True)
     kinds = [one.kind for one in FolderSource(tmp_path).entries()]
     assert kinds == ["folder"] * 32 + ["special"]
+
+
+def test_more_files_than_are_looked_at(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    for number in range(5):
+        (tmp_path / "b" / str(number)).touch()
+    (tmp_path / "a").touch()
+    assert len(list(FolderSource(tmp_path, max_files=7).entries())) == 7
+    source = FolderSource(tmp_path, max_files=6)
+    for _ in range(2):
+        found = source.entries()
+        assert [next(found).path, next(found).path] == ["a", "b"]
+        with pytest.raises(LimitExceeded) as caught:
+            next(found)
+        assert caught.value.details["limit"] == "max_files"
+        assert caught.value.details["path"] == "b/"
+
+
+def test_what_a_writer_puts_away_meanwhile(tmp_path: Path) -> None:
+    (tmp_path / "a").touch()
+    (tmp_path / "b").touch()
+    found = FolderSource(tmp_path).entries()
+    assert next(found).path == "a"
+    (tmp_path / "b").unlink()
+    assert list(found) == []
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:

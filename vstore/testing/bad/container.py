@@ -184,4 +184,10 @@ PACKAGES: Final[tuple[BadPackage, ...]] = (
         change="a thousand empty files lie beside the refs",
         make=files(_fill_refs),
     ),
+    BadPackage(
+        code="VS-CON-024",
+        change="nothing, and the verifier looks at three files and folders at the most",
+        make=files(lambda _: None),
+        options={"max_files": 3},
+    ),
 )

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from vstore.errors import IntegrityError, NotFoundError, StorageError, UnsupportedError
+from vstore.errors import (
+    IntegrityError,
+    LimitExceeded,
+    NotFoundError,
+    StorageError,
+    UnsupportedError,
+)
 from vstore.objects.display import visible
 from vstore.objects.frame import LargeEntry
 from vstore.objects.layout import (
@@ -170,10 +176,12 @@ def check_files(
                 _check_file(one.path, source.bundle, found, large)
             elif not _is_folder(one.path):
                 found.add("VS-CON-003", "a folder that no vstore makes", file=visible(one.path))
-    except StorageError as error:
+    except (StorageError, LimitExceeded) as error:
         path = error.details.get("path")
         found.add(
-            "VS-CON-015", error.message, file=visible(path) if isinstance(path, str) else None
+            "VS-CON-015" if isinstance(error, StorageError) else "VS-CON-024",
+            error.message,
+            file=visible(path) if isinstance(path, str) else None,
         )
 
 

@@ -291,4 +291,18 @@ RULES: Final = (
             "Get the package from somebody who verified it.",
         ),
     ),
+    Rule(
+        code="VS-CON-024",
+        slug="too-many-files",
+        severity="warning",
+        incomplete=True,
+        summary="the folder of the package holds more files than this reader looks at",
+        hint=Hint(
+            "A package needs few files; whoever put so many there may want to keep the reader "
+            "busy. That each of them belongs to the package was not checked to the end.",
+            "What the log holds: it is checked on its own.",
+            "Make a bundle of the package, which takes along only what belongs to it, and verify "
+            "that; and find out what fills the folder.",
+        ),
+    ),
 )
