@@ -46,6 +46,7 @@ SECTIONS: Final[dict[str, list[Listed]]] = {
         Listed("contract", "Measure what a newer reply contract saves."),
     ],
     "Let people answer": [
+        Listed("serve", "Serve the page on which testers answer."),
         Listed("tester", "Say who may use the testers' page."),
     ],
     "Read and check": [

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from starlette.requests import Request
 from starlette.responses import Response
 
 from vstore.errors import InvalidError
 from vstore.web import cookies
+from vstore.web.desk import Desk
 from vstore.web.form_errors import FieldError, password_errors
 from vstore.web.handlers import Form
 from vstore.web.local_times import known_zone, zones
@@ -28,7 +27,7 @@ def show(request: Request) -> Response:
 
 def save(request: Request, form: Form) -> Response:
     """Keep the language and the time zone."""
-    desk: Any = request.app.state.desk
+    desk: Desk = request.app.state.desk
     language, zone = form.get("language"), form.get("zone").strip()
     if zone and known_zone(zone) is None:
         return _page(request, [FieldError("zone", "account.zone_unknown")], zone_typed=zone)
@@ -42,7 +41,7 @@ def save(request: Request, form: Form) -> Response:
 
 def change_password(request: Request, form: Form) -> Response:
     """Take a new password from somebody who knows the old one; other sessions end."""
-    desk: Any = request.app.state.desk
+    desk: Desk = request.app.state.desk
     account = request.state.account
     errors = password_errors(form.get("password"), form.get("password_again"))
     if not form.get("password_now"):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from vstore.errors import ConflictError, InvalidError, NotFoundError, StateError
+from vstore.web.accounts import Account, Role
+from vstore.web.desk import Desk
 from vstore.web.form_errors import FieldError
 from vstore.web.handlers import Form
 from vstore.web.rendering import redirect, render
@@ -42,7 +44,7 @@ def add(request: Request, form: Form) -> Response:
     """Make an account and show its one-time code."""
     desk = _desk(request)
     name = form.get("name").strip()
-    role = "admin" if form.get("role") == "admin" else "tester"
+    role: Role = "admin" if form.get("role") == "admin" else "tester"
     by = request.state.account.name
     try:
         account = desk.accounts.add(name, role=role, by=by)
@@ -135,7 +137,7 @@ def _testers(
 
 
 def _tester(
-    request: Request, account: Any, errors: list[FieldError] | None = None, label: str = ""
+    request: Request, account: Account, errors: list[FieldError] | None = None, label: str = ""
 ) -> Response:
     return render(
         request,
@@ -148,15 +150,15 @@ def _tester(
     )
 
 
-def _code(request: Request, account: Any, code: str) -> Response:
+def _code(request: Request, account: Account, code: str) -> Response:
     origin = request.app.state.settings.origin
     return render(request, "code.html", tester=account, code_once=code, enrol_url=f"{origin}/enrol")
 
 
-def _account(request: Request) -> Any:
+def _account(request: Request) -> Account:
     return _desk(request).accounts.by_id(request.path_params["tester"])
 
 
-def _desk(request: Request) -> Any:
-    desk: Any = request.app.state.desk
+def _desk(request: Request) -> Desk:
+    desk: Desk = request.app.state.desk
     return desk

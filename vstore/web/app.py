@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
 from vstore.web import error_pages
+from vstore.web.desk import Desk
 from vstore.web.identity import Identity
 from vstore.web.routes import all_routes
 from vstore.web.security import Guard
@@ -27,7 +26,7 @@ class TestersPage(Starlette):
     #: pytest would take it for a class of tests.
     __test__ = False
 
-    def __init__(self, desk: Any, settings: Settings) -> None:
+    def __init__(self, desk: Desk, settings: Settings) -> None:
         super().__init__(routes=all_routes(), exception_handlers=error_pages.handlers)
         self.router.redirect_slashes = False
         self.add_middleware(Identity)
@@ -39,7 +38,7 @@ class TestersPage(Starlette):
         return Guard(super().build_middleware_stack(), self.state.settings, error_pages.refuse)
 
 
-def create_app(desk: Any, settings: Settings) -> TestersPage:
+def create_app(desk: Desk, settings: Settings) -> TestersPage:
     """The application.
 
     Args:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from vstore.errors import InvalidError, VStoreError
 from vstore.web import cookies
+from vstore.web.desk import Desk
 from vstore.web.form_errors import FieldError, password_errors
 from vstore.web.handlers import Form
 from vstore.web.login_again import AGAIN, carried, safe_path
@@ -37,7 +38,7 @@ def show_login(request: Request) -> Response:
 
 def log_in(request: Request, form: Form) -> Response:
     """Log in, then go on: to the page that was wanted, or with the form that came too late."""
-    desk: Any = request.app.state.desk
+    desk: Desk = request.app.state.desk
     name, password = form.get("name").strip(), form.get("password")
     target, again = safe_path(form.get("next", "/")), safe_path(form.get(AGAIN, "/"))
     fields = carried(list(form)) if AGAIN in form else []
@@ -94,7 +95,7 @@ def show_enrol(request: Request) -> Response:
 
 def enrol(request: Request, form: Form) -> Response:
     """Take a code and a new password, and log in."""
-    desk: Any = request.app.state.desk
+    desk: Desk = request.app.state.desk
     code, password = form.get("code").strip(), form.get("password")
     address = address_of(request)
     errors = []
