@@ -73,11 +73,12 @@ def reserve(
       vstore budget reserve H1 source.search
     """
     from vstore.budget.documents import Reserve
-    from vstore_cli.asking import reserve_next
     from vstore_cli.services import open_services
 
     services = open_services(session)
     if action is None:
+        from vstore_cli.asking import reserve_next
+
         entry = reserve_next(services, hypothesis, operation)
     else:
         entry = services.budget.reserve(

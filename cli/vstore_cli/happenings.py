@@ -17,7 +17,6 @@ from vstore.evidence.documents import (
     SoughtTest,
     ToolOrigin,
 )
-from vstore.handoff.documents import AsyncTestFeedback, AsyncTestRequest
 from vstore.objects.ids import ObjectId
 from vstore.objects.memory import ObjectSource
 from vstore.objects.tree import Tree
@@ -27,7 +26,6 @@ from vstore.tools.request import Arguments, ToolRequest
 from vstore_cli.call_happenings import call_happenings
 from vstore_cli.ledger_happenings import Happening, ledger_happenings
 from vstore_cli.terminal import safe
-from vstore_cli.test_happenings import test_happenings
 from vstore_cli.words import asked
 
 __all__ = ["Entry", "Observation", "entry_of", "observation"]
@@ -96,6 +94,8 @@ def observation(objects: ObjectSource, oid: ObjectId) -> Observation:
     """A record and what it answers."""
     record = objects.document(oid, EvidenceRecord)
     if not isinstance(record.origin, ToolOrigin):
+        from vstore.handoff.documents import AsyncTestFeedback, AsyncTestRequest
+
         feedback = objects.document(record.origin.feedback, AsyncTestFeedback)
         test = objects.document(feedback.request, AsyncTestRequest)
         content = objects.document(record.content, EvidenceContent)
@@ -133,7 +133,7 @@ def entry_of(
         *_inputs(objects, generation, parent),
         *_snapshots(objects, generation, parent),
         *_hypotheses(objects, generation, parent),
-        *test_happenings(objects, generation, parent),
+        *_tests(objects, generation, parent, kinds),
         *_records(objects, generation, parent),
         *ledger_happenings(objects, generation, parent),
         *call_happenings(objects, generation, parent),
@@ -272,3 +272,13 @@ def _list(names: list[str]) -> str:
     shown = names[:3]
     more = len(names) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+
+
+def _tests(
+    objects: ObjectSource, generation: Generation, parent: Generation | None, kinds: set[str]
+) -> list[Happening]:
+    if not any(kind.startswith("test.") for kind in kinds):
+        return []
+    from vstore_cli.test_happenings import test_happenings
+
+    return test_happenings(objects, generation, parent)

@@ -7,14 +7,14 @@ or not at all. Writer and verifier use the same two.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from vstore.budget.commands import CommandKey
 from vstore.budget.documents import AccountFigures, BudgetPolicy
-from vstore.budget.tables import GrowingSet, OverlaySet, OverlayTable, Table
+from vstore.budget.tables import GrowingSet, OverlayMap, OverlaySet, OverlayTable, Table
 from vstore.errors import InvalidError
 from vstore.objects.ids import Digest, ObjectId
 
@@ -88,7 +88,7 @@ class LedgerState(msgspec.Struct, kw_only=True):
     max_revisions: int = 0
     granted: int = 0
     accounts: dict[str, AccountFigures] = msgspec.field(default_factory=dict)
-    actions: dict[str, OpenAction] = msgspec.field(default_factory=dict)
+    actions: MutableMapping[str, OpenAction] = msgspec.field(default_factory=dict)
     outcomes: Table[CommandKey, Outcome] = msgspec.field(default_factory=dict)
     seen_refs: GrowingSet = msgspec.field(default_factory=set[str])
 
@@ -108,7 +108,7 @@ class LedgerState(msgspec.Struct, kw_only=True):
                 yield action
 
     def fork(self) -> LedgerState:
-        """A state that starts as this one and leaves it alone; costs O(open actions)."""
+        """A state that starts as this one and leaves it alone; costs O(accounts)."""
         return LedgerState(
             case_id=self.case_id,
             package_id=self.package_id,
@@ -122,7 +122,7 @@ class LedgerState(msgspec.Struct, kw_only=True):
             max_revisions=self.max_revisions,
             granted=self.granted,
             accounts=dict(self.accounts),
-            actions=dict(self.actions),
+            actions=OverlayMap(self.actions),
             outcomes=OverlayTable(self.outcomes),
             seen_refs=OverlaySet(self.seen_refs),
         )

@@ -1,7 +1,8 @@
 """What a projection holds, kept under ``cache/`` for the next process.
 
 ``cache/facts`` says up to which frame of the log the facts reach and names files of sorted
-tables; a process looks its questions up in them and folds only what was published since.
+tables, and one of the open actions; a process looks its questions up in them and folds only
+what was published since.
 A cache is used only when the log has that very frame at that very place, the documents it
 continues from are those of the frame's generation, and every checksum holds. Otherwise it
 is as if there were none (spec: storage, "Recovery" and "Cost"; docs/adr/0004).
@@ -9,6 +10,7 @@ is as if there were none (spec: storage, "Recovery" and "Cost"; docs/adr/0004).
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -16,12 +18,13 @@ from blake3 import blake3
 
 from vstore.budget.documents import AccountFigures, BudgetPolicy, LedgerEntry
 from vstore.budget.state import LedgerState, OpenAction
+from vstore.budget.tables import LazyMap
 from vstore.controller.cached_tables import VALUES, CaseTables
 from vstore.controller.folding import empty_states, fold_evidence, fold_ledger
 from vstore.errors import VStoreError
 from vstore.evidence.documents import EvidenceIndex
 from vstore.evidence.state import EvidenceState
-from vstore.objects.canonical import decode, encode
+from vstore.objects.canonical import decode, encode, encode_part
 from vstore.objects.durable import DurableIO
 from vstore.objects.ids import ObjectId
 from vstore.objects.layout import CACHE, read_file
@@ -37,6 +40,7 @@ from vstore.package.documents import Generation
 __all__ = ["FACTS", "CachedFacts", "FactCache"]
 
 FACTS: Final = "facts"
+ACTIONS: Final = "actions"
 _MAX_BYTES: Final = 64 * 1024 * 1024
 _DIGEST_BYTES: Final = 32
 
@@ -51,7 +55,8 @@ class _Ledger(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     max_revisions: int
     granted: int
     accounts: list[AccountFigures]
-    actions: list[OpenAction]
+    #: Digest of the file of open actions, which is read when somebody asks for one.
+    actions: str
 
 
 class _Facts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -68,7 +73,7 @@ class _Facts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     files: list[TableFile]
 
 
-_VERSION: Final = 1
+_VERSION: Final = 2
 
 
 class CachedFacts(msgspec.Struct, frozen=True):
@@ -92,6 +97,8 @@ class FactCache:
         self._io = io
         self._folder = reader.root / CACHE
         self._files: list[TableFile] = []
+        #: Digest of the file of open actions; empty for none.
+        self._actions = ""
         #: Sequence number of the last frame that the cache reaches; 0 for none.
         self.reaches = 0
         self._blocked = False
@@ -107,6 +114,7 @@ class FactCache:
     def discard(self) -> None:
         """Forget what is there; the next :meth:`save` writes everything."""
         self._files = []
+        self._actions = ""
         self.reaches = 0
         self._blocked = False
 
@@ -134,6 +142,7 @@ class FactCache:
         evidence = self._evidence(facts, tables)
         ledger = self._ledger(facts, tables)
         self._files = list(facts.files)
+        self._actions = facts.ledger.actions
         self.reaches = facts.place.sequence
         return CachedFacts(evidence, ledger, tables)
 
@@ -176,10 +185,24 @@ class FactCache:
             max_revisions=stored.max_revisions,
             granted=stored.granted,
             accounts={one.hypothesis_id: one for one in stored.accounts},
-            actions={one.action_id: one for one in stored.actions},
+            actions=LazyMap(partial(self._open_actions, facts)),
             outcomes=tables.outcomes,
             seen_refs=tables.refs,
         )
+
+    def _open_actions(self, facts: _Facts) -> dict[str, OpenAction]:
+        digest = facts.ledger.actions
+        try:
+            raw = read_file(table_path(self._folder, ACTIONS, digest), _MAX_BYTES)
+            if raw is None or blake3(raw).hexdigest() != digest:
+                raise DoubtfulCache("the cached actions are damaged")
+            stored = decode(raw, list[OpenAction], max_bytes=_MAX_BYTES, what="cache")
+            return {one.action_id: one for one in stored}
+        except VStoreError:
+            self._actions = ""
+            _, ledger = empty_states(facts.case_id, facts.package_id, CaseTables([], self._reader))
+            fold_ledger(ledger, self._reader, facts.ledger.head)
+            return dict(ledger.actions)
 
     def _fold(self, facts: _Facts) -> CaseTables:
         """What the files cover, from the log itself."""
@@ -215,6 +238,10 @@ class FactCache:
         if self._blocked:
             return
         try:
+            actions = encode_part(list(ledger.actions.values()))
+            open_actions = blake3(actions).hexdigest()
+            if open_actions != self._actions:
+                write_cache(table_path(self._folder, ACTIONS, open_actions), actions, self._io)
             files, gone = write_files(
                 self._folder, FACTS, self._files, tables.fresh_entries(), VALUES, self._io
             )
@@ -237,7 +264,7 @@ class FactCache:
                     max_revisions=ledger.max_revisions,
                     granted=ledger.granted,
                     accounts=list(ledger.accounts.values()),
-                    actions=list(ledger.actions.values()),
+                    actions=open_actions,
                 ),
                 files=files,
             )
@@ -251,6 +278,9 @@ class FactCache:
         except VStoreError:
             # Files of an unfinished save are residue; the tables keep what is fresh.
             return
+        if self._actions not in ("", open_actions):
+            self._io.discard(table_path(self._folder, ACTIONS, self._actions))
+        self._actions = open_actions
         self._files = files
         self.reaches = place.sequence
         tables.saved()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
 from vstore.budget.documents import BudgetPolicy
@@ -21,9 +21,6 @@ from vstore.controller.folding import empty_states, fold_evidence, fold_ledger
 from vstore.errors import IntegrityError, NotFoundError
 from vstore.evidence.documents import EvidenceRecord, IndexedRecord, ToolOrigin
 from vstore.evidence.state import EvidenceState
-from vstore.handoff.documents import OPERATION_OF, AsyncTestFeedback
-from vstore.handoff.history import follow_handoffs
-from vstore.handoff.state import HandoffState
 from vstore.objects.durable import DurableIO
 from vstore.objects.ids import ObjectId
 from vstore.objects.memory import ObjectSource
@@ -31,6 +28,9 @@ from vstore.objects.reader import ObjectReader
 from vstore.package.pinned import PinnedPackage
 from vstore.package.repository import Repository
 from vstore.tools.request import ToolRequest, operation_of
+
+if TYPE_CHECKING:
+    from vstore.handoff.state import HandoffState
 
 __all__ = ["PackageFacts", "Projection", "following", "projection_of"]
 
@@ -82,6 +82,8 @@ class PackageFacts:
             request = self._objects.document(origin.request, ToolRequest)
             name = operation_of(request.queries[origin.position].arguments)
         else:
+            from vstore.handoff.documents import OPERATION_OF, AsyncTestFeedback
+
             feedback = self._objects.document(origin.feedback, AsyncTestFeedback)
             name = OPERATION_OF[feedback.executor]
         return RecordFacts(
@@ -130,7 +132,7 @@ class Projection:
         self._begin(self._cache.load(case_id, package_id))
         #: Open actions as of a ledger entry: asked for more often than they change.
         self._open: tuple[ObjectId | None, tuple[OpenAction, ...]] = (None, ())
-        self._handoffs = HandoffState()
+        self._handoffs: HandoffState | None = None
         self._package: PinnedPackage | None = None
 
     def open_actions(self) -> tuple[OpenAction, ...]:
@@ -208,7 +210,12 @@ class Projection:
                 was handed out or answered out of step.
             NotFoundError, InvalidError, UnsupportedError: A document can't be read.
         """
+        from vstore.handoff.history import follow_handoffs
+        from vstore.handoff.state import HandoffState
+
         package = self._package
+        if self._handoffs is None:
+            self._handoffs = HandoffState()
         if package is not None:
             follow_handoffs(self._handoffs, package)
         return self._handoffs

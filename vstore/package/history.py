@@ -86,7 +86,7 @@ class HistoryTree:
         temporary = folder / f"{_CACHE_NAME}.{os.getpid()}"
         try:
             folder.mkdir(exist_ok=True)
-            temporary.write_text("\n".join(lines) + "\n", encoding="ascii")
+            temporary.write_bytes("\n".join((*lines, "")).encode())
             temporary.replace(folder / _CACHE_NAME)
         except OSError:
             return

@@ -16,7 +16,7 @@ from vstore.objects.canonical import decode_document
 from vstore.objects.ids import ObjectId
 from vstore.objects.layout import FORMAT_FILE
 from vstore.objects.reader import ObjectReader
-from vstore.package import naming, refs_policy, unclaimed
+from vstore.package import refs_policy
 from vstore.package.documents import Generation
 from vstore.package.pinned import PinnedPackage
 from vstore.package.refs_policy import RefStatus
@@ -214,6 +214,10 @@ class PackageReader:
             InvalidError: Not a name (``bad_name``), or an abbreviation that several ids share
                 (``ambiguous_id``; ``details["candidates"]`` lists them).
         """
+        if name == "HEAD":
+            return self.pinned().generation_id
+        from vstore.package import naming
+
         return naming.resolve(self, name)
 
     def ref_report(self) -> list[RefStatus]:
@@ -230,6 +234,8 @@ class PackageReader:
         Raises:
             StorageError: The folder can't be read.
         """
+        from vstore.package import unclaimed
+
         return [] if self.sealed else unclaimed.find(self, taken_in=taken_in)
 
     def refresh(self) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self, Unpack
+from typing import TYPE_CHECKING, Self, Unpack
 
 from vstore.errors import ConflictError, IntegrityError, VStoreError
 from vstore.objects.canonical import encode
@@ -25,15 +25,22 @@ from vstore.objects.writer import ObjectWriter
 from vstore.package import refs_policy
 from vstore.package.change import Change, checked_event, first_generation, next_generation
 from vstore.package.documents import Blocked, Event, Generation
-from vstore.package.health import tmp_residue
 from vstore.package.history import HistoryTree, history_of
 from vstore.package.options import WriterOptions, WriterSettings
 from vstore.package.pinned import PinnedPackage
 from vstore.package.reader import PackageReader, is_package
 from vstore.package.succession import expected_refs
-from vstore.package.transfer import IncomingHistory
+
+if TYPE_CHECKING:
+    from vstore.package.transfer import IncomingHistory
 
 __all__ = ["Repository"]
+
+
+def _residue(root: Path) -> list[Path]:
+    from vstore.package.health import tmp_residue
+
+    return tmp_residue(root)
 
 
 class Repository:
@@ -377,7 +384,7 @@ class Repository:
             statuses = [one for one in self.reader.ref_report() if one.state != "current"]
             if not accept_log_head:
                 refs_policy.refuse_damaged(statuses)
-            left = tmp_residue(self.root) if residue else []
+            left = _residue(self.root) if residue else []
             if (statuses or left) and not dry_run:
                 with self._writer.lock:
                     self.reader.refresh()

@@ -12,15 +12,17 @@ import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self, Unpack
+from typing import TYPE_CHECKING, Final, Self, Unpack
 
 from vstore.errors import ConflictError, InvalidError, NotFoundError, StorageError
-from vstore.package.case import Case
-from vstore.package.inputs import InputFile, check_present
 from vstore.package.options import WriterOptions, WriterSettings
 from vstore.package.pinned import PinnedPackage
-from vstore.package.reader import PackageReader, is_package
+from vstore.package.reader import is_package
 from vstore.package.repository import Repository
+
+if TYPE_CHECKING:
+    from vstore.package.case import Case
+    from vstore.package.inputs import InputFile
 
 __all__ = ["Workspace", "check_name"]
 
@@ -131,7 +133,7 @@ class Workspace:
             StorageError: The folder can't be listed.
         """
         if self._single:
-            return [self._only().case_id] if is_package(self.root) else []
+            return [self._only_case()] if is_package(self.root) else []
         try:
             names = sorted(os.listdir(self.root))  # noqa: PTH208
         except OSError as error:
@@ -172,6 +174,9 @@ class Workspace:
             InvalidError, NotFoundError, LimitExceeded: A file can't be taken in.
             StorageError: The disk failed.
         """
+        from vstore.package.case import Case
+        from vstore.package.inputs import check_present
+
         check_name(case_id, "case")
         package_id = check_name(case_id if package_id is None else package_id, "package")
         path = self.package_path(case_id)
@@ -242,6 +247,8 @@ class Workspace:
         Raises:
             As :meth:`repository`.
         """
+        from vstore.package.case import Case
+
         return Case(self.repository(case_id, package_id))
 
     def only_case(self) -> str:
@@ -281,9 +288,18 @@ class Workspace:
             old.close()
         self._repositories[case_id] = repository
 
-    def _only(self) -> PinnedPackage:
-        with PackageReader.open(self.root) as reader:
-            return reader.pinned()
+    def _only_case(self) -> str:
+        with self._mutex:
+            for case_id in self._repositories:
+                return case_id
+            repository = Repository.open(self.root, **self._options)
+            try:
+                case_id = repository.pinned().case_id
+            except BaseException:
+                repository.close()
+                raise
+            self._remember(case_id, repository)
+            return case_id
 
 
 def _unknown_case(case_id: str) -> NotFoundError:
