@@ -143,11 +143,11 @@ def _work(work: str, folder: Path, steps: _Steps) -> None:
     connect = sqlite3.connect
 
     def traced(*args: Any, **options: Any) -> sqlite3.Connection:
-        connection = connect(*args, **options)
+        connection: sqlite3.Connection = connect(*args, **options)
         connection.set_trace_callback(lambda statement: steps.step(f"SQL {statement[:60]}"))
         return connection
 
-    sqlite3.connect = traced
+    sqlite3.connect = traced  # type: ignore[assignment]
     steps.armed = work == "open"
     case = DeskCase(folder, io=_DyingIO(steps))
     steps.armed = True
