@@ -32,10 +32,12 @@ def command(session: Session, bundle: Path, workspace: Path | None, as_json: boo
     """
     from vstore.admission.admit import NotVerified, Unverifiable, admit
     from vstore_cli.command_verify import print_report
+    from vstore_cli.progress import Progress
     from vstore_cli.terminal import safe
 
     try:
-        done = admit(open_workspace(session, workspace), bundle)
+        with Progress(session.terminal).verifying(str(bundle)) as told:
+            done = admit(open_workspace(session, workspace), bundle, progress=told)
     except (NotVerified, Unverifiable) as error:
         if not as_json:
             print_report(session.terminal, error.report)

@@ -30,6 +30,7 @@ def command(session: Session, bundle: Path, folder: Path | None) -> int:
     from vstore.verify.bundle import BundleSource
     from vstore.verify.replay import verify_source
     from vstore_cli.command_verify import print_report
+    from vstore_cli.progress import Progress
     from vstore_cli.terminal import safe
 
     if not bundle.is_file():
@@ -38,7 +39,8 @@ def command(session: Session, bundle: Path, folder: Path | None) -> int:
         check_free(folder)
     source = BundleSource(bundle)
     session.closing.callback(source.close)
-    report = verify_source(source, str(bundle))
+    with Progress(session.terminal).verifying(str(bundle)) as told:
+        report = verify_source(source, str(bundle), progress=told)
     if report.exit_code != 0:
         print_report(session.terminal, report)
         return report.exit_code

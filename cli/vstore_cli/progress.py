@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from vstore_cli.terminal import Terminal, cut, safe
@@ -40,6 +41,22 @@ class Progress:
         self._due = self._clock() + _PAUSE
         self._shown = True
         self._write(_CLEAR + cut(safe(text), self._terminal.width - 1))
+
+    @contextlib.contextmanager
+    def verifying(self, name: str) -> Iterator[Callable[[int, int], None] | None]:
+        """Say how far a package is verified; the block gets what to tell that, or None.
+
+        Args:
+            name: What the package is called.
+        """
+
+        def told(objects: int, size: int) -> None:
+            self.show(f"verifying {name}: {objects} objects, {size >> 20} MiB")
+
+        try:
+            yield told if self.wanted else None
+        finally:
+            self.clear()
 
     def clear(self) -> None:
         """Take the line away before something else is printed."""

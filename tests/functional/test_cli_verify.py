@@ -270,6 +270,25 @@ def test_extends_means_an_ancestor_or_the_head_itself(cases: CommandLine) -> Non
     assert cases("verify", "good", "--extends", record).code == 1
 
 
+def test_progress_of_admitting_and_cloning(
+    cases: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vstore_cli.progress._PATIENCE", 0)
+    monkeypatch.setattr("vstore_cli.progress._PAUSE", 0)
+    cases.ok("bundle", "create", "good", "good.zip")
+    (cases.folder / "workspace").mkdir()
+    for words in (
+        ["clone", "good.zip", "cloned"],
+        ["admit", "good.zip", "--workspace", "workspace"],
+    ):
+        outcome = cases(*words, tty=True)
+        assert outcome.code == 0
+        shown = outcome.err.split("\r\x1b[K")
+        assert any(one.startswith("verifying good.zip: ") for one in shown), outcome.err
+        assert outcome.err.endswith("\r\x1b[K")
+    assert cases.ok("clone", "good.zip", "again").err == ""
+
+
 def test_progress_is_for_terminals_only(
     cases: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +38,7 @@ from vstore.verify.replay import verify_package, verify_source
 from vstore.verify.report import EXIT_FAULTY, EXIT_VERIFIED, Report
 
 __all__ = [
+    "IN_THE_WAY",
     "LOCAL_PACKAGE",
     "MISSING_BASE",
     "Admission",
@@ -50,6 +52,8 @@ __all__ = [
 LOCAL_PACKAGE: Final = "local_package"
 #: The kind of the refusal of an incremental bundle that continues what isn't here.
 MISSING_BASE: Final = "missing_base"
+#: The kind of the refusal where something else is in the case's place.
+IN_THE_WAY: Final = "exists"
 _NO_BASE: Final = "VS-CON-021"
 
 Outcome = Literal["installed", "fast_forwarded", "unchanged"]
@@ -68,7 +72,8 @@ class NotVerified(IntegrityError):
 class Unverifiable(UnsupportedError):
     """The bundle can't be judged here; ``report`` says why. Nothing was taken in.
 
-    Its kind is ``missing_base`` for an incremental bundle that continues what isn't here.
+    Its kind is ``missing_base`` for an incremental bundle that continues what isn't here;
+    ``details`` has its ``case_id`` then.
     """
 
     kind = "unverifiable"
@@ -80,8 +85,9 @@ class Unverifiable(UnsupportedError):
         report: Report,
         hint: str | None = None,
         kind: str | None = None,
+        **details: object,
     ) -> None:
-        super().__init__(message, hint=hint, kind=kind)
+        super().__init__(message, hint=hint, kind=kind, **details)
         self.report = report
 
 
@@ -109,6 +115,7 @@ def admit(
     *,
     router: Router | None = None,
     max_bytes: int = MAX_BUNDLE_BYTES,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Admission:
     """Take a transported package in.
 
@@ -119,8 +126,11 @@ def admit(
     Args:
         workspace: Where to.
         bundle: A bundle file, full or incremental, or the folder of a package.
-        router: Recomputes replies; one for source and database snapshots by default.
+        router: Recomputes replies; one for source and database snapshots by default, which
+            takes whatever limits a request records. With one that has limits of its own, a
+            bundle whose requests ask for more is refused as ``unverifiable``.
         max_bytes: Bytes of the bundle at the most, 1 or more.
+        progress: Told now and then how many objects and bytes were verified.
 
     Raises:
         NotVerified: It has faults.
@@ -129,7 +139,7 @@ def admit(
         ConflictError: The histories diverged (``diverged``; ``details`` has ``common`` and
             ``common_generation``, None where they have nothing in common), the case has
             another package here (``other_package``), or something else is in its place
-            (``exists``).
+            (``exists``; ``details`` has ``case_id`` and ``path``).
         LockTimeout: Somebody else worked on the case for too long.
         NotFoundError, InvalidError, LimitExceeded: No such file, or not one to read.
         IntegrityError, UnsupportedError: The package that is here is damaged, or not for this
@@ -148,7 +158,7 @@ def admit(
             create_bundle(source, held)
         else:
             quarantine.copy(source, held)
-        report = _verify(workspace, held, str(bundle), router)
+        report = _verify(workspace, held, str(bundle), router, progress)
         case_id, package_id = report.case_id, report.package_id
         assert case_id is not None, "a package that verifies has a case"
         assert package_id is not None
@@ -165,7 +175,13 @@ def _needs(held: Path) -> BundleNeeds | None:
     return None
 
 
-def _verify(workspace: Workspace, held: Path, name: str, router: Router | None) -> Report:
+def _verify(
+    workspace: Workspace,
+    held: Path,
+    name: str,
+    router: Router | None,
+    progress: Callable[[int, int], None] | None,
+) -> Report:
     needs = _needs(held)
     base = None
     if needs is not None:
@@ -173,7 +189,7 @@ def _verify(workspace: Workspace, held: Path, name: str, router: Router | None) 
         base = path if is_package(path) else None
     source = open_source(held, base)
     try:
-        report = verify_source(source, name, router=router)
+        report = verify_source(source, name, router=router, progress=progress)
     finally:
         source.close()
     if report.exit_code == EXIT_VERIFIED:
@@ -195,6 +211,7 @@ def _verify(workspace: Workspace, held: Path, name: str, router: Router | None) 
             report=report,
             kind=MISSING_BASE,
             hint=f"admit a bundle that has generation {needs.since} first",
+            case_id=needs.case_id,
         )
     raise Unverifiable(
         f"the package can't be verified here{why}",
@@ -224,8 +241,17 @@ def _take(
         # A package that somebody moved away may still be open here.
         workspace.forget(case_id)
         _clear(path)
-        with closing(BundleFile(held)) as file:
-            unpack_bundle(file, path, io=workspace.io)
+        try:
+            with closing(BundleFile(held)) as file:
+                unpack_bundle(file, path, io=workspace.io)
+        except ConflictError as error:
+            raise ConflictError(
+                "something that is no package lies in the place of this case",
+                kind=IN_THE_WAY,
+                hint="move it away, then admit the bundle again",
+                case_id=case_id,
+                path=str(path),
+            ) from error
         head = workspace.repository(case_id, package_id).pinned()
         return Admission(
             outcome="installed",

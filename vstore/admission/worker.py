@@ -12,7 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from vstore.admission.admit import LOCAL_PACKAGE, MISSING_BASE, NotVerified, Unverifiable, admit
+from vstore.admission.admit import (
+    IN_THE_WAY,
+    LOCAL_PACKAGE,
+    MISSING_BASE,
+    NotVerified,
+    Unverifiable,
+    admit,
+)
 from vstore.admission.claims import claimed
 from vstore.admission.inbox import Inbox
 from vstore.admission.quarantine import Quarantine
@@ -54,6 +61,10 @@ _FOR_GOOD: Final = (
     NotFoundError,
     UnsupportedError,
 )
+#: Refusals that are about what is here: the bundle waits.
+_NOT_YET: Final = (LOCAL_PACKAGE, MISSING_BASE, IN_THE_WAY)
+#: Those of them that nothing but the case's place decides.
+_UNTIL_CHANGED: Final = (MISSING_BASE, IN_THE_WAY)
 #: Seconds between two passes of a worker that watches.
 INTERVAL: Final = 2.0
 
@@ -129,6 +140,9 @@ class InboxWorker:
         self._actor = actor
         #: The head at which a case was handed out last: it is again when it has moved.
         self._seen: dict[str, ObjectId] = {}
+        #: Bundles that wait for something else in a case's place, so that they aren't read
+        #: again before there is: the kind, the case, and how file and place were.
+        self._waiting: dict[Path, tuple[str, str, object, object]] = {}
 
     def run_once(self, stop: threading.Event | None = None) -> PassSummary:
         """Admit everything that waits, then hand out every case that can go on.
@@ -142,6 +156,7 @@ class InboxWorker:
         done = PassSummary()
         Quarantine(self._workspace).residue(remove=True)
         waiting = self._inbox.waiting()
+        self._waiting = {path: one for path, one in self._waiting.items() if path in waiting}
         while waiting:
             before = len(done.admitted)
             for path in waiting:
@@ -193,13 +208,18 @@ class InboxWorker:
 
     def _admit(self, path: Path, done: PassSummary) -> None:
         done.left.pop(path.name, None)
+        known = self._waiting.get(path)
+        if known is not None and known[2:] == (_state_of(path), self._place_of(known[1])):
+            done.left[path.name] = known[0]
+            return
+        state = _state_of(path)
         try:
             try:
                 found = admit(self._workspace, path, router=self._router)
             except LockTimeout:
                 raise
             except _FOR_GOOD as error:
-                if error.kind in (LOCAL_PACKAGE, MISSING_BASE):
+                if error.kind in _NOT_YET:
                     raise
                 self._inbox.reject(path, rejection(error))
                 done.rejected[path.name] = error.kind
@@ -209,8 +229,18 @@ class InboxWorker:
         except VStoreError as error:
             # Not the bundle's fault: it waits for the next pass.
             done.left[path.name] = error.kind
+            case_id = error.details.get("case_id")
+            if error.kind in _UNTIL_CHANGED and isinstance(case_id, str):
+                self._waiting[path] = (error.kind, case_id, state, self._place_of(case_id))
         except Exception as error:  # noqa: BLE001 - one file never stops those behind it
             done.left[path.name] = type(error).__name__
+
+    def _place_of(self, case_id: str) -> object:
+        """What is in a case's place: another value once a bundle has reason to come again."""
+        try:
+            return self._workspace.repository(case_id).pinned().generation_id
+        except VStoreError as error:
+            return error.kind, _state_of(self._workspace.package_path(case_id))
 
     def _look_at(self, case_id: str, done: PassSummary) -> None:
         package = self._workspace.repository(case_id).pinned()
@@ -251,3 +281,12 @@ class InboxWorker:
             done.failed[case_id] = type(error).__name__
         else:
             done.handed.append(case_id)
+
+
+def _state_of(path: Path) -> tuple[int, ...] | None:
+    """A value that changes with what is at a path, None where nothing is."""
+    try:
+        now = path.lstat()
+    except OSError:
+        return None
+    return now.st_dev, now.st_ino, now.st_size, now.st_ctime_ns

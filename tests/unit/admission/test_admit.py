@@ -320,7 +320,8 @@ def test_something_else_in_its_place(site: Site) -> None:
     place.mkdir()
     (place / "file").write_bytes(b"mine")
     error = refused(site, ConflictError, lambda: admit(site.workspace, site.bundle()))
-    assert error.kind == "exists"
+    assert (error.kind, error.details["case_id"]) == ("exists", CASE)
+    assert "no package" in error.message
 
 
 def test_a_bundle_with_one_bit_turned(site: Site) -> None:

@@ -16,7 +16,15 @@ from vstore.controller import CaseLifecycle
 from vstore.controller.bundles import create_bundle
 from vstore.package.pinned import PinnedPackage
 from vstore.package.workspace import Workspace
-from vstore.testing.investigation import CASE, INSTANT, PACKAGE, Investigation
+from vstore.testing.investigation import (
+    CASE,
+    INSTANT,
+    PACKAGE,
+    Investigation,
+    small_investigation,
+)
+from vstore.tools.request import QueryLimits
+from vstore.tools.router import Router
 
 LATER = "2026-01-02T03:04:06Z"
 
@@ -225,6 +233,83 @@ def test_an_incremental_bundle_waits_for_its_base(post: Post) -> None:
     assert (done.left, done.rejected) == ({}, {})
     assert list(done.admitted) == ["z-full.zip", "y-second.zip", "x-third.zip"]
     assert post.workspace.case("A").package.number == 3
+
+
+def test_a_folder_in_the_way_lets_a_bundle_wait(post: Post) -> None:
+    """It isn't the bundle's fault, so it isn't rejected for good."""
+    name = post.send(post.case("A"))
+    place = post.workspace.root / "A"
+    place.mkdir()
+    (place / "notes.txt").write_bytes(b"mine")
+    worker = post.worker()
+    done = worker.run_once()
+    assert (done.left, done.rejected, done.admitted) == ({name: "exists"}, {}, {})
+    assert post.waiting == [name]
+    assert (place / "notes.txt").read_bytes() == b"mine"
+    place.rename(post.folder / "notes")
+    assert worker.run_once().admitted == {name: "installed"}
+    assert post.waiting == []
+
+
+def test_what_waits_for_its_case_is_not_read_again_before_that_changes(
+    post: Post, monkeypatch: Any
+) -> None:
+    tried: list[str] = []
+
+    def counted(workspace: Workspace, bundle: Path, **options: Any) -> Any:
+        tried.append(bundle.name)
+        return admit(workspace, bundle, **options)
+
+    monkeypatch.setattr("vstore.admission.worker.admit", counted)
+    path = post.case("A")
+    with Workspace.of_package(path, clock=lambda: INSTANT) as elsewhere:
+        full = post.send(path, "full.zip")
+        (post.inbox / full).rename(post.inbox / ".full.zip")
+        since = elsewhere.case("A").package.generation_id
+        elsewhere.case("A").advance()
+        create_bundle(path, post.inbox / "rest.zip", since=since)
+    post.send(post.case("B"), "b.zip")
+    (post.workspace.root / "B").mkdir()
+    (post.workspace.root / "B" / "notes.txt").touch()
+    worker = post.worker(handler=None)
+    waiting = {"b.zip": "exists", "rest.zip": "missing_base"}
+    for _ in range(3):
+        assert worker.run_once().left == waiting
+    assert tried == ["b.zip", "rest.zip"]
+    # Another worker knows nothing of it.
+    assert post.worker(handler=None).run_once().left == waiting
+    tried.clear()
+    # Another file of the name is another bundle.
+    shutil.copy(post.inbox / "rest.zip", post.inbox / ".copy")
+    (post.inbox / ".copy").rename(post.inbox / "rest.zip")
+    assert worker.run_once().left == waiting
+    assert tried == ["rest.zip"]
+    tried.clear()
+    # The case came, and what was in the way went.
+    (post.inbox / ".full.zip").rename(post.inbox / full)
+    (post.workspace.root / "B").rename(post.folder / "notes")
+    done = worker.run_once()
+    assert done.left == {}
+    assert done.admitted == {
+        "b.zip": "installed",
+        "full.zip": "installed",
+        "rest.zip": "fast_forwarded",
+    }
+    assert tried == ["b.zip", "full.zip", "rest.zip"]
+
+
+def test_a_router_with_limits_of_its_own(post: Post, tmp_path: Path) -> None:
+    """What asks for more than the service allows is not judged, and so not taken in."""
+    one = small_investigation(tmp_path / "package", tmp_path)
+    name = post.send(one.root)
+    one.close()
+    narrow = Router.default(limits=QueryLimits(max_rows_scanned=10))
+    assert post.worker(router=narrow).run_once().rejected == {name: "unverifiable"}
+    findings = json.loads((post.inbox / "rejected" / f"{name}.findings.json").read_text())
+    assert "VS-EVD-027" in findings["message"]
+    (post.inbox / "rejected" / name).rename(post.inbox / name)
+    wide = Router.default(limits=QueryLimits())
+    assert post.worker(router=wide).run_once().admitted == {name: "installed"}
 
 
 def test_blocked_cases(post: Post) -> None:
