@@ -10,6 +10,7 @@
 ``enrolment``       one-time codes that a person turns into a password
 ``sessions``        who is logged in
 ``tokens``          what bots show instead of a password
+``standings``       where each account stands, for those who look after them
 ``rates``           how often something was tried
 ``audit``           who did what when
 ``desk``            the work on a test, without HTTP: what pages and the API call
@@ -25,6 +26,10 @@
 ``handlers``        forms and roles before a page; ``login_again`` when a session has ended
 ``rendering``       templates; ``words`` languages, ``local_times`` time zones
 ``error_pages``     every error as a page, or as JSON
+``statuses``        the HTTP status of an error
+``api``             what bots may do; ``api_documents`` the bodies, ``api_views`` their making
+``api_frame``       tokens, bodies, parameters, problems; ``api_routes`` the addresses
+``openapi``         the API's description, rendered from its operations
 ``login_pages``     logging in and enrolling; ``account_pages``, ``admin_pages``
 ==================  ==================================================================
 

@@ -15,41 +15,15 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from vstore.errors import (
-    ConflictError,
-    InvalidError,
-    LimitExceeded,
-    NotFoundError,
-    StateError,
-    StorageError,
-    UnsupportedError,
-    VStoreError,
-)
-from vstore.web.problems import NotAllowed, NotLoggedIn, TooMany
+from vstore.errors import VStoreError
+from vstore.web.api_frame import problem_response
 from vstore.web.rendering import render, wants_json
+from vstore.web.security import API
+from vstore.web.statuses import status_of
 
 __all__ = ["handlers", "refuse", "status_of"]
 
-_STATUS: Final[tuple[tuple[type[VStoreError], int], ...]] = (
-    (NotLoggedIn, 401),
-    (NotAllowed, 403),
-    (TooMany, 429),
-    (LimitExceeded, 413),
-    (NotFoundError, 404),
-    (ConflictError, 409),
-    (StateError, 409),
-    (InvalidError, 400),
-    (StorageError, 503),
-    (UnsupportedError, 501),
-)
-_KINDS: Final = {"host": 421}
 _log = logging.getLogger("vstore.web")
-
-
-def status_of(error: VStoreError) -> int:
-    """The HTTP status that an error is answered with."""
-    by_class = (status for cls, status in _STATUS if isinstance(error, cls))
-    return _KINDS.get(error.kind, next(by_class, 500))
 
 
 def refuse(request: Request, error: VStoreError) -> Response:
@@ -105,6 +79,8 @@ def _answer(
     hint: str | None = None,
     details: dict[str, object] | None = None,
 ) -> Response:
+    if request.url.path.startswith(API):
+        return problem_response(status, kind=kind, detail=message, hint=hint, details=details)
     if wants_json(request):
         value = {"kind": kind, "message": message, "hint": hint, "details": _plain(details or {})}
         return JSONResponse({"error": value}, status_code=status)

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import ipaddress
 import sqlite3
+from typing import Final
 
 from vstore.web.database import Database
 from vstore.web.problems import TooMany
 from vstore.web.proofs import digest
 
-__all__ = ["Rates", "network"]
+__all__ = ["UPLOAD_RATE", "Rates", "network", "upload_key"]
+
+#: Files that one account may begin to upload, and within how many seconds.
+UPLOAD_RATE: Final = (600, 600)
+
+
+def upload_key(account_id: int) -> str:
+    """The key under which an account's uploads are counted, on the page and by the API."""
+    return f"upload:{account_id}"
 
 
 def network(address: str | None) -> str:

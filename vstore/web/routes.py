@@ -23,6 +23,7 @@ from vstore.web import (
     static_files,
     upload_pages,
 )
+from vstore.web.api_routes import api_routes
 from vstore.web.handlers import Access, Reads, Streams, Writes, reads, streams, writes
 
 __all__ = ["all_routes", "page", "stream"]
@@ -71,6 +72,7 @@ def all_routes() -> list[BaseRoute]:
         *_accounts(),
         *_administration(),
         *_tests(),
+        *api_routes(),
     ]
 
 

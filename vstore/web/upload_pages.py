@@ -20,6 +20,7 @@ from vstore.web.draft_content import Answer, DraftContent
 from vstore.web.draft_pages import uploaded_files
 from vstore.web.error_pages import status_of
 from vstore.web.forms import headline, number_of
+from vstore.web.rates import UPLOAD_RATE, upload_key
 from vstore.web.refusals import file_refusal, refused
 from vstore.web.rendering import redirect, render, words_for
 from vstore.web.request_views import ShownFile, desk_of, key_of, path_of, row_of
@@ -30,8 +31,6 @@ __all__ = ["show", "take"]
 
 #: Bytes that are gathered before a thread is asked to write them.
 _PIECE: Final = 1 << 18
-#: Files of one tester in so many seconds.
-_RATE: Final = (600, 600)
 _MORE: Final = "more."
 
 
@@ -82,7 +81,7 @@ async def take(request: Request) -> Response:
 
 def _count(request: Request) -> None:
     """Count an upload against what one tester may send in a while."""
-    desk_of(request).rates.hit(f"upload:{request.state.account.account_id}", *_RATE)
+    desk_of(request).rates.hit(upload_key(request.state.account.account_id), *UPLOAD_RATE)
 
 
 async def _pieces(request: Request) -> AsyncIterator[bytes]:
