@@ -49,13 +49,23 @@ _find_pointer: Final = re.compile(
     r" - at (?:`key` in )?`(\$(?:\.[A-Za-z_]{1,64}|\[[0-9]+\]|\[\.\.\.\]){0,64})`\Z"
 ).search
 _new: Final = str.__new__
+#: Ids that were read lately: documents that follow one another name the same ones.
+_ids: Final[dict[object, ObjectId]] = {}
+_KEPT_IDS: Final = 4096
 
 
 def _dec_hook(kind: type, value: object) -> object:
     # Called for every object id that is read: the hottest Python code of reading.
     if kind is ObjectId:
-        if type(value) is str and _is_object_id(value):
-            return _new(ObjectId, value)
+        if type(value) is str:
+            known = _ids.get(value)
+            if known is not None:
+                return known
+            if _is_object_id(value):
+                if len(_ids) >= _KEPT_IDS:
+                    _ids.clear()
+                found = _ids[value] = _new(ObjectId, value)
+                return found
         raise ValueError("not an object id")
     raise NotImplementedError(kind)
 

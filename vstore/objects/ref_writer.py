@@ -12,6 +12,7 @@ see :func:`vstore.objects.refs.classify`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from vstore.errors import StorageError
@@ -41,10 +42,10 @@ class RefWriter:
     Args:
         root: The package's folder.
         io: Does the durable I/O.
-        temporary: A name in ``tmp/`` that no other writer uses.
+        temporary: Gives a name in ``tmp/``, which is there then, that no other writer uses.
     """
 
-    def __init__(self, root: Path, io: DurableIO, temporary: Path) -> None:
+    def __init__(self, root: Path, io: DurableIO, temporary: Callable[[], Path]) -> None:
         self._root = root
         self._io = io
         self._temporary = temporary
@@ -69,7 +70,7 @@ class RefWriter:
             file = self._files[name] = _File(self._root, name)
         content = encode_ref(value)
         if durable:
-            self._io.write_atomic(file.path, content, temporary=self._temporary, durable=True)
+            self._io.write_atomic(file.path, content, temporary=self._temporary(), durable=True)
         else:
             self._replace(file, content)
 
@@ -90,7 +91,7 @@ class RefWriter:
             file.kept, file.other = file.other, file.kept
             written = file.kept
             if not io.overwrite(written, content):
-                written = self._temporary
+                written = self._temporary()
                 io.write_temporary(written, content, sync=False)
         # Where a file can't have two names, or that name is taken, the next one is made anew.
         io.link(file.path, file.other)

@@ -99,7 +99,7 @@ class ObjectWriter:
         #: Frames that the index written last covers; -1 before the first publication.
         self._covered = -1
         self._index_given_up = False
-        self._ref_files = RefWriter(root, io, self.temporary("ref"))
+        self._ref_files = RefWriter(root, io, self._ref_temporary)
 
     @classmethod
     def create(cls, root: Path, **options: Unpack[WriterOptions]) -> ObjectWriter:
@@ -253,8 +253,12 @@ class ObjectWriter:
             return
         if durable:
             self.ensure_folder(self.root / REFS)
-            self.ensure_folder(self.root / TMP)
         self._ref_files.write(name, value, durable=durable)
+
+    def _ref_temporary(self) -> Path:
+        # A package that came in a bundle has no such folder yet, and anybody may remove it.
+        self.ensure_folder(self.root / TMP)
+        return self.temporary("ref")
 
     def _project_refs(self, refs: Refs) -> None:
         """After the commit point: write what changed, ``generation`` last.
@@ -264,8 +268,6 @@ class ObjectWriter:
         before = self._refs if self._refs is not None else {}
         self._refs = None
         try:
-            # A package that came in a bundle has none yet, and anybody may remove it.
-            self.ensure_folder(self.root / TMP)
             changed = [name for name, value in refs.items() if before.get(name) != value]
             gone = [name for name in before if name not in refs]
             for name in sorted(changed, key=lambda one: (one == GENERATION, one)):
