@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from vstore.errors import VStoreError
+from vstore.errors import StateError, VStoreError
 from vstore.web.board import BoardEntry
 from vstore.web.draft_content import Answer, DraftContent
 from vstore.web.draft_store import Draft, StaleDraft
@@ -141,6 +141,10 @@ def save(request: Request, form: Form) -> Response:
         return _stale(request, path_of(key), error)
     except VStoreError as error:
         return refused(request, entry, error, content)
+    if entry.status == "answered":
+        # Kept first: it is the last that this page takes.
+        answered = StateError("this test is answered already", kind="answered")
+        return refused(request, entry, answered)
     if wants_json(request):
         return JSONResponse({"revision": draft.revision, "saved_at": draft.saved_at})
     return _then(request, path_of(key), then, which)

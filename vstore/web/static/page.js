@@ -108,7 +108,7 @@
         show("notSaved");
         again();
       } else if (response.status === 409) {
-        close("superseded", { href: form.dataset.request, text: "toTest" });
+        close(refusal.kind === "answered" ? "answered" : "superseded", { href: form.dataset.request, text: "toTest" });
       } else {
         // Not again by itself: the same text would be refused the same way. Typing on tries again.
         show("notSaved");
