@@ -313,6 +313,18 @@ class Claims:
             self._refuse_confirming(db, key)
         db.execute(_RENEW, (self._database.now() + self.lease_seconds, *key))
 
+    def check_free(self, db: sqlite3.Connection, key: RequestKey, account: Account) -> None:
+        """Refuse a write without a token by whoever holds the test, or is confirming it.
+
+        Raises:
+            ConflictError: They hold it (``claimed``), or an answer is being confirmed
+                (``confirming``).
+        """
+        row = self._row(db, key)
+        if row is not None and row["account_id"] == account.account_id:
+            raise ConflictError("you hold this test", kind="claimed", holder=row["name"])
+        self._refuse_confirming(db, key)
+
     def free(self, db: sqlite3.Connection, key: RequestKey) -> None:
         """Nobody holds the test any more; within a transaction."""
         db.execute(_FREE, key)

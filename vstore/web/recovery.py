@@ -18,7 +18,7 @@ from vstore.handoff.documents import AsyncTestFeedback
 from vstore.handoff.drafts import draft_digest
 from vstore.package.workspace import Workspace
 from vstore.web.audit import Audit
-from vstore.web.board import Board
+from vstore.web.board import Board, RequestKey
 from vstore.web.claims import Claims
 from vstore.web.database import Database
 from vstore.web.journal import Attempt, Journal, Receipt
@@ -36,7 +36,8 @@ class Recovered:
         withdrawn: Confirmations that had not, and are drafts again.
         lost: Confirmations that another answer came before.
         undecided: Confirmations whose package can't be read now; they stay begun.
-        files: Half uploads and files that nothing names; they are gone.
+        files: Half uploads, files that nothing names, and uploads for tests that somebody
+            else answered long ago; they are gone.
     """
 
     done: int = 0
@@ -95,13 +96,20 @@ class Recovery:
             except VStoreError:
                 # Of the package, or it is away: another day, or the next try, settles it.
                 counted["begun"] += 1
+        swept = self._uploads.sweep(self._is_answered)
         return Recovered(
             done=counted["done"],
             withdrawn=counted["withdrawn"],
             lost=counted["lost"],
             undecided=counted["begun"],
-            files=self._uploads.clean(),
+            files=self._uploads.clean() + swept,
         )
+
+    def _is_answered(self, key: RequestKey) -> bool:
+        try:
+            return self._board.entry(key).status == "answered"
+        except VStoreError:
+            return False  # a case that is away may come back
 
     def settle(self, attempt: Attempt, *, reason: str | None = None) -> Attempt:
         """Bring the journal to what the package says; one that has ended stays as it is.

@@ -12,7 +12,7 @@ import os
 import re
 import secrets
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -33,14 +33,21 @@ from vstore.web.times import instant
 from vstore.web.upload_policy import UploadPolicy
 from vstore.web.upload_writer import Room, UploadWriter
 
-__all__ = ["Upload", "Uploads"]
+__all__ = ["KEPT_SECONDS", "Upload", "Uploads"]
 
+#: How long uploads outlive an answer that was somebody else's.
+KEPT_SECONDS: Final = 30 * 86_400
 _IS_OURS: Final = re.compile(r"[0-9a-f]{32}(\.part)?").fullmatch
 
 _STORED: Final = of_request(
     "SELECT * FROM uploads WHERE {request} AND account_id = ? AND state = 'stored' ORDER BY number"
 )
 _ONE: Final = "SELECT * FROM uploads WHERE upload_id = ? AND state = 'stored'"
+#: Tests whose uploads are all older than an instant, by tester.
+_OLD: Final = (
+    "SELECT case_id, package_id, request_id, account_id FROM uploads"
+    " GROUP BY case_id, package_id, request_id, account_id HAVING max(created_at) < ?"
+)
 _OF_REQUEST: Final = of_request(
     "SELECT count(*), coalesce(sum(size), 0) FROM uploads WHERE {request} AND account_id = ?"
 )
@@ -220,15 +227,26 @@ class Uploads:
             )
         return found
 
-    def remove(self, key: RequestKey, account: Account, fence: int, upload_id: str) -> None:
+    def remove(self, key: RequestKey, account: Account, fence: int | None, upload_id: str) -> None:
         """Remove an upload; a draft that names it will say so.
+
+        Args:
+            key: The test.
+            account: Who uploaded it.
+            fence: Their token; None where they don't hold the test any more, so that what
+                they uploaded before counts no longer.
+            upload_id: Which one.
 
         Raises:
             NotFoundError: They uploaded no such file for this test (``unknown_upload``).
-            ConflictError: As :meth:`begin`.
+            ConflictError: As :meth:`begin`; without a token, they hold the test
+                (``claimed``).
         """
         with self._database.transaction() as db:
-            self._claims.check(db, key, account, fence, writes=True)
+            if fence is None:
+                self._claims.check_free(db, key, account)
+            else:
+                self._claims.check(db, key, account, fence, writes=True)
             upload = self.stored(db, key, account).get(upload_id)
             if upload is None:
                 raise NotFoundError("there is no such upload", kind="unknown_upload")
@@ -251,6 +269,28 @@ class Uploads:
         """Remove the files of forgotten uploads; what fails is left for the next start."""
         for one in upload_ids:
             self._discard(one)
+
+    def sweep(self, is_answered: Callable[[RequestKey], bool]) -> int:
+        """Drop what was uploaded for tests that somebody else answered, a month later.
+
+        Args:
+            is_answered: Whether a test has its answer.
+
+        Returns:
+            How many were dropped.
+        """
+        before = self._database.now() - KEPT_SECONDS
+        with self._database.reading() as db:
+            rows = db.execute(_OLD, (before,)).fetchall()
+        found = [(RequestKey(*row[:3]), row["account_id"]) for row in rows]
+        count = 0
+        for key, account_id in found:
+            if is_answered(key):
+                with self._database.transaction() as db:
+                    dropped = self.drop(db, key, account_id)
+                self.discard(dropped)
+                count += len(dropped)
+        return count
 
     def clean(self) -> int:
         """Remove half uploads and files that nothing names; at the start of a service.

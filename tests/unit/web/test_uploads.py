@@ -27,7 +27,7 @@ from vstore.web.board import RequestKey
 from vstore.web.claims import Claim
 from vstore.web.problems import TooMany
 from vstore.web.upload_policy import UploadPolicy
-from vstore.web.uploads import Uploads
+from vstore.web.uploads import KEPT_SECONDS, Uploads
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 
@@ -262,6 +262,47 @@ def test_removing(case: DeskCase) -> None:
     assert files(case) == {}
     with pytest.raises(NotFoundError):
         uploads.get(upload.upload_id, case.pat)
+
+
+def test_removing_what_one_uploaded_for_a_test_that_was_given_back(case: DeskCase) -> None:
+    claim = case.claim()
+    upload = case.upload(claim)
+    uploads = case.desk.uploads
+    without = lambda: uploads.remove(KEY, case.pat, None, upload.upload_id)  # noqa: E731
+    assert refused(ConflictError, without).kind == "claimed"
+    case.desk.claims.release(KEY, case.pat, claim.fence)
+    error = refused(NotFoundError, lambda: uploads.remove(KEY, case.kim, None, upload.upload_id))
+    assert error.kind == "unknown_upload"
+    case.claim(case.kim)
+    without()
+    assert files(case) == {}
+
+
+def test_uploads_for_a_test_that_somebody_else_answered_go_after_a_month(case: DeskCase) -> None:
+    claim = case.claim()
+    case.upload(claim)
+    case.desk.claims.release(KEY, case.pat, claim.fence)
+    kept = files(case)
+    claim = case.claim(case.kim)
+    draft = case.write(claim, case.upload(claim, by=case.kim), by=case.kim)
+    preview = case.desk.confirming.preview(KEY, case.kim, claim.fence, draft.revision)
+    digest = preview.draft_digest or ""
+    # Open, and however old: it stays.
+    case.clock.tick(KEPT_SECONDS + 1)
+    case.close()
+    case.open()
+    assert case.desk.recovered.files == 0
+    case.desk.confirming.confirm(KEY, case.kim, claim.fence, draft.revision, digest)
+    assert files(case) == kept
+    case.clock.tick(-2)
+    case.close()
+    case.open()
+    assert files(case) == kept
+    case.clock.tick(2)
+    case.close()
+    case.open()
+    assert (case.desk.recovered.files, files(case)) == (1, {})
+    assert case.desk.uploads.list(KEY, case.pat) == []
 
 
 def test_what_a_dead_service_left_is_cleaned_at_the_next_start(case: DeskCase) -> None:
