@@ -15,10 +15,11 @@
 ``audit``           who did what when
 ``desk``            the work on a test, without HTTP: what pages and the API call
 ``board``           the tests of all cases, as their packages have them
-``claims``          who does a test: leases and fencing tokens
+``claims``          who does a test: leases and fencing tokens; ``declines`` who won't
 ``draft_content``   what a form holds, and the answer that it comes to
 ``draft_store``     drafts, their revisions, texts that came too late
-``uploads``         files that arrive; ``upload_writer`` one of them, ``upload_policy`` limits
+``uploads``         files that arrive; ``upload_writer`` one of them, ``upload_policy`` limits,
+                    ``upload_table`` what is known of them
 ``confirming``      preview and confirmation; ``journal`` what was begun, ``recovery`` ends it
 ``desk_tables``     the tables of all that
 ``app``             the application; ``routes`` its addresses, ``settings`` how it is reached

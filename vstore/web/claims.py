@@ -21,6 +21,7 @@ from vstore.web.accounts import Account
 from vstore.web.audit import Audit
 from vstore.web.board import Board, RequestKey
 from vstore.web.database import Database
+from vstore.web.declines import Decline, checked_reason, declines_of, put_decline, take_back
 from vstore.web.desk_tables import of_request
 from vstore.web.times import instant
 
@@ -29,7 +30,6 @@ __all__ = ["LEASE_SECONDS", "Claim", "Claims", "Decline"]
 #: How long a claim lasts without a sign of life, by default.
 LEASE_SECONDS: Final = 900
 _MAX_LEASE: Final = 7 * 86_400
-_MAX_REASON: Final = 2_000
 
 _HELD: Final = of_request(
     "SELECT c.fence, c.account_id, c.claimed_at, c.lease_until, a.name, a.disabled"
@@ -45,15 +45,6 @@ _TAKE: Final = (
     " claimed_at = excluded.claimed_at, lease_until = excluded.lease_until"
 )
 _ALL: Final = "SELECT c.*, a.name, a.disabled FROM claims c JOIN accounts a USING (account_id)"
-_DECLINE: Final = (
-    "INSERT INTO declines VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE"
-    " SET reason = excluded.reason, declined_at = excluded.declined_at"
-)
-_UNDECLINE: Final = of_request("DELETE FROM declines WHERE {request} AND account_id = ?")
-_DECLINES: Final = of_request(
-    "SELECT d.*, a.name FROM declines d JOIN accounts a USING (account_id)"
-    " WHERE {request} ORDER BY declined_at, account_id"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,17 +68,6 @@ class Claim:
     claimed_at: str
     lease_until: str
     live: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decline:
-    """Somebody said that they won't do a test."""
-
-    key: RequestKey
-    account_id: int
-    name: str
-    reason: str
-    declined_at: str
 
 
 class Claims:
@@ -190,7 +170,7 @@ class Claims:
             ConflictError: As :meth:`check`, or an answer is being confirmed.
             InvalidError: The reason is too long (``invalid_reason``).
         """
-        reason = _checked(reason or "")
+        reason = checked_reason(reason or "")
         with self._database.transaction() as db:
             self.check(db, key, account, fence, writes=True)
             self.free(db, key)
@@ -212,7 +192,7 @@ class Claims:
             StateError: It is answered.
             NotFoundError: No such test.
         """
-        reason = _checked(reason)
+        reason = checked_reason(reason)
         if not reason:
             raise InvalidError(
                 "say why", kind="invalid_reason", hint="others see the reason with the test"
@@ -228,30 +208,14 @@ class Claims:
                     self._refuse_confirming(db, key)
                 self.free(db, key)
             now = self._database.now()
-            db.execute(_DECLINE, (*key, account.account_id, reason, now))
+            declined = put_decline(db, key, account, reason, now)
             self._note(db, account, "test.decline", key, reason=reason)
-        return Decline(
-            key=key,
-            account_id=account.account_id,
-            name=account.name,
-            reason=reason,
-            declined_at=instant(now),
-        )
+        return declined
 
     def declines(self, key: RequestKey) -> list[Decline]:
         """Who said that they won't do a test, and why, oldest first."""
         with self._database.reading() as db:
-            rows = db.execute(_DECLINES, key).fetchall()
-        return [
-            Decline(
-                key=key,
-                account_id=row["account_id"],
-                name=row["name"],
-                reason=row["reason"],
-                declined_at=instant(row["declined_at"]),
-            )
-            for row in rows
-        ]
+            return declines_of(db, key)
 
     def holder(self, key: RequestKey) -> Claim | None:
         """Who holds a test, also when their lease has run out; None for nobody."""
@@ -350,7 +314,7 @@ class Claims:
             if row is not None and row["account_id"] is not None:
                 facts["superseded"] = row["name"]
             self._note(db, account, "test.claim", key, **facts)
-            db.execute(_UNDECLINE, (*key, account.account_id))
+            take_back(db, key, account)
         taken = self._row(db, key)
         assert taken is not None
         return self._claim(key, taken, now)
@@ -408,10 +372,3 @@ class Claims:
 
 
 _EXECUTORS: Final = {"human": "a person", "automated": "a bot"}
-
-
-def _checked(reason: str) -> str:
-    reason = reason.strip()
-    if len(reason) > _MAX_REASON or any("\ud800" <= one <= "\udfff" for one in reason):
-        raise InvalidError(f"a reason has up to {_MAX_REASON} characters", kind="invalid_reason")
-    return reason

@@ -13,7 +13,6 @@ import re
 import secrets
 import sqlite3
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -26,11 +25,20 @@ from vstore.web.audit import Audit
 from vstore.web.board import RequestKey
 from vstore.web.claims import Claims
 from vstore.web.database import Database
-from vstore.web.desk_tables import of_request
 from vstore.web.problems import TooMany
 from vstore.web.service_folder import ServiceFolder
-from vstore.web.times import instant
 from vstore.web.upload_policy import UploadPolicy
+from vstore.web.upload_table import (
+    Upload,
+    count_receiving,
+    delete_all,
+    find_upload,
+    insert_receiving,
+    old_tests,
+    set_stored,
+    stored_uploads,
+    usage_of,
+)
 from vstore.web.upload_writer import Room, UploadWriter
 
 __all__ = ["KEPT_SECONDS", "Upload", "Uploads"]
@@ -38,52 +46,6 @@ __all__ = ["KEPT_SECONDS", "Upload", "Uploads"]
 #: How long uploads outlive an answer that was somebody else's.
 KEPT_SECONDS: Final = 30 * 86_400
 _IS_OURS: Final = re.compile(r"[0-9a-f]{32}(\.part)?").fullmatch
-
-_STORED: Final = of_request(
-    "SELECT * FROM uploads WHERE {request} AND account_id = ? AND state = 'stored' ORDER BY number"
-)
-_ONE: Final = "SELECT * FROM uploads WHERE upload_id = ? AND state = 'stored'"
-#: Tests whose uploads are all older than an instant, by tester.
-_OLD: Final = (
-    "SELECT case_id, package_id, request_id, account_id FROM uploads"
-    " GROUP BY case_id, package_id, request_id, account_id HAVING max(created_at) < ?"
-)
-_OF_REQUEST: Final = of_request(
-    "SELECT count(*), coalesce(sum(size), 0) FROM uploads WHERE {request} AND account_id = ?"
-)
-_OF_TESTER: Final = "SELECT coalesce(sum(size), 0) FROM uploads WHERE account_id = ?"
-_STORE: Final = (
-    "UPDATE uploads SET state = 'stored', size = ?, object = ?, media_type = ? WHERE upload_id = ?"
-)
-_INSERT: Final = (
-    "INSERT INTO uploads (upload_id, case_id, package_id, request_id, account_id, name, state,"
-    " size, created_at) VALUES (?, ?, ?, ?, ?, ?, 'receiving', ?, ?)"
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Upload:
-    """A file that arrived.
-
-    Attributes:
-        upload_id: Names it: 32 hex digits.
-        key: The test that it was uploaded for.
-        account_id: Who uploaded it.
-        name: What they call it.
-        size: Bytes.
-        object: The object id that its bytes will have in the package.
-        media_type: What its first bytes show.
-        created_at: When it began to come.
-    """
-
-    upload_id: str
-    key: RequestKey
-    account_id: int
-    name: str
-    size: int
-    object: ObjectId
-    media_type: str
-    created_at: str
 
 
 class Uploads:
@@ -147,10 +109,7 @@ class Uploads:
         with self._database.transaction() as db:
             self._claims.check(db, key, account, fence, writes=True)
             room = self._room(db, key, account, announced, files=1)
-            (receiving,) = db.execute(
-                "SELECT count(*) FROM uploads WHERE account_id = ? AND state = 'receiving'",
-                (account.account_id,),
-            ).fetchone()
+            receiving = count_receiving(db, account.account_id)
             if receiving >= self.policy.max_receiving:
                 raise TooMany(
                     "too many files are arriving at the same time",
@@ -161,9 +120,15 @@ class Uploads:
                     asked=receiving + 1,
                     retry_after=5,
                 )
-            now = self._database.now()
-            row = (upload_id, *key, account.account_id, name, announced, now)
-            db.execute(_INSERT, row)
+            insert_receiving(
+                db,
+                upload_id,
+                key,
+                account.account_id,
+                name=name,
+                announced=announced,
+                now=self._database.now(),
+            )
         try:
             return UploadWriter(self, upload_id, key, account, fence, name, declared_size, room)
         except StorageError:
@@ -179,8 +144,7 @@ class Uploads:
         self, db: sqlite3.Connection, key: RequestKey, account: Account
     ) -> dict[str, Upload]:
         """The same by upload id, as a transaction sees it."""
-        rows = db.execute(_STORED, (*key, account.account_id)).fetchall()
-        return {row["upload_id"]: _upload(row) for row in rows}
+        return stored_uploads(db, key, account.account_id)
 
     def get(self, upload_id: str, account: Account) -> Upload:
         """One upload, for whoever uploaded it and for administrators.
@@ -188,13 +152,13 @@ class Uploads:
         Raises:
             NotFoundError: There is none, or it is none of theirs (``unknown_upload``).
         """
-        row = None
+        found = None
         if _IS_OURS(upload_id):
             with self._database.reading() as db:
-                row = db.execute(_ONE, (upload_id,)).fetchone()
-        if row is None or not (account.is_admin or row["account_id"] == account.account_id):
+                found = find_upload(db, upload_id)
+        if found is None or not (account.is_admin or found.account_id == account.account_id):
             raise NotFoundError("there is no such upload", kind="unknown_upload")
-        return _upload(row)
+        return found
 
     def open(self, upload_id: str, account: Account) -> tuple[Upload, BinaryIO]:
         """An upload's bytes, for whoever may see it; the caller closes them.
@@ -259,11 +223,7 @@ class Uploads:
 
         Their files are to be removed with :meth:`discard` once that is durable.
         """
-        condition = of_request(" FROM uploads WHERE {request} AND account_id = ?")
-        values = (*key, account_id)
-        rows = db.execute("SELECT upload_id" + condition, values).fetchall()
-        db.execute("DELETE" + condition, values)
-        return tuple(row["upload_id"] for row in rows)
+        return delete_all(db, key, account_id)
 
     def discard(self, upload_ids: Iterable[str]) -> None:
         """Remove the files of forgotten uploads; what fails is left for the next start."""
@@ -281,8 +241,7 @@ class Uploads:
         """
         before = self._database.now() - KEPT_SECONDS
         with self._database.reading() as db:
-            rows = db.execute(_OLD, (before,)).fetchall()
-        found = [(RequestKey(*row[:3]), row["account_id"]) for row in rows]
+            found = old_tests(db, before)
         count = 0
         for key, account_id in found:
             if is_answered(key):
@@ -329,8 +288,7 @@ class Uploads:
                 # Others that came meanwhile count by now; this one counts as what it is.
                 db.execute("UPDATE uploads SET size = 0 WHERE upload_id = ?", (upload_id,))
                 self._room(db, key, account, writer.size, files=0)
-                changed = db.execute(_STORE, (writer.size, str(oid), kind, upload_id)).rowcount
-                if changed != 1:
+                if not set_stored(db, upload_id, size=writer.size, object=oid, media_type=kind):
                     raise ConflictError(
                         "the upload was given up", kind="upload_ended", hint="upload it again"
                     )
@@ -369,16 +327,20 @@ class Uploads:
     ) -> Room:
         """How many bytes a file may have; refuses ``size`` where that is less."""
         policy = self.policy
-        count, for_request = db.execute(_OF_REQUEST, (*key, account.account_id)).fetchone()
-        (of_tester,) = db.execute(_OF_TESTER, (account.account_id,)).fetchone()
+        used = usage_of(db, key, account.account_id)
         policy.check("max_file_bytes", size)
-        policy.check("max_request_files", count + files)
-        policy.check("max_request_bytes", for_request + size)
-        policy.check("max_tester_bytes", of_tester + size)
+        policy.check("max_request_files", used.request_files + files)
+        policy.check("max_request_bytes", used.request_bytes + size)
+        policy.check("max_tester_bytes", used.tester_bytes + size)
         return min(
             Room(policy.max_file_bytes, "max_file_bytes", 0),
-            Room(policy.max_request_bytes - for_request, "max_request_bytes", for_request),
-            Room(policy.max_tester_bytes - of_tester, "max_tester_bytes", of_tester),
+            *(
+                Room(getattr(policy, limit) - already, limit, already)
+                for limit, already in (
+                    ("max_request_bytes", used.request_bytes),
+                    ("max_tester_bytes", used.tester_bytes),
+                )
+            ),
         )
 
     def _discard(self, upload_id: str) -> None:
@@ -396,16 +358,3 @@ class Uploads:
             size=one.size,
             object=str(one.object),
         )
-
-
-def _upload(row: sqlite3.Row) -> Upload:
-    return Upload(
-        upload_id=row["upload_id"],
-        key=RequestKey(row["case_id"], row["package_id"], row["request_id"]),
-        account_id=row["account_id"],
-        name=row["name"],
-        size=row["size"],
-        object=ObjectId.parse(row["object"]),
-        media_type=row["media_type"],
-        created_at=instant(row["created_at"]),
-    )
