@@ -22,8 +22,8 @@ __all__ = ["HistoryTree", "history_of"]
 
 _CACHE_NAME: Final = "history"
 _MAX_CACHE_BYTES: Final = 8192
-#: After a crash a fresh process reads at most about this many generations more than it must.
-_SAVE_EVERY: Final = 64
+#: A fresh process reads at most about this many generations more than it must.
+_SAVE_EVERY: Final = 16
 
 
 def history_of(frontier: Frontier) -> History:
