@@ -29,7 +29,13 @@ sys.path.insert(0, str(HERE))
 
 from blake3 import blake3  # noqa: E402
 from reader_bundle import Bundle  # noqa: E402
-from reader_documents import Schemas, Unreadable, parse, parse_loosely  # noqa: E402
+from reader_documents import (  # noqa: E402
+    Schemas,
+    Unreadable,
+    parse,
+    parse_loosely,
+    text_bytes,
+)
 from reader_evidence import Evidence  # noqa: E402
 from reader_files import Folder, check_names, large_path, read_large  # noqa: E402
 from reader_handoff import Calls, Tests  # noqa: E402
@@ -173,11 +179,11 @@ class Package:
             self.report("container", "unsupported", str(error))
             self._over = True
             if not self.objects:
-                check_names(files, None, self.report)
+                check_names(files, None, self.report, lambda _: None)
                 return
         except Unopenable as error:
             self.report("container", "error", str(error))
-            check_names(files, None, self.report)
+            check_names(files, None, self.report, lambda _: None)
             return
         self._finish(refs)
 
@@ -467,7 +473,21 @@ class Package:
                 check_refs(refs, self._refs, self.report)
             if not self._heads:
                 self.report("verifier", "unsupported", "no generation")
-        check_names(self._files, self._large, self.report)
+        check_names(self._files, self._large, self.report, self._raw_input)
+
+    def _raw_input(self, path: bytes) -> Document | None:
+        """The entry of a path in the head's raw input, None where there is none."""
+        if self._over or self._before is None or self._files.bundle:
+            return None
+        entry: Document = {"kind": "tree", "object": self._before["inputs"]}
+        for name in path.split(b"/"):
+            tree = self._lookup(entry["object"], "tree-v1") if entry["kind"] == "tree" else None
+            entries = [] if tree is None else tree["entries"]
+            found = [one for one in entries if text_bytes(one["name"]) == name]
+            if not found:
+                return None
+            entry = found[-1]
+        return entry
 
 
 def _ledger(generation: Document) -> Any:

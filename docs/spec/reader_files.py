@@ -149,8 +149,21 @@ def read_large(files: Any, one: Stored, report: Report) -> bytes | None:
     return content
 
 
-def check_names(files: Any, large: set[str] | None, report: Report) -> None:
-    """Check that every file belongs to something."""
+def check_names(
+    files: Any,
+    large: set[str] | None,
+    report: Report,
+    raw_input: Callable[[bytes], dict[str, Any] | None],
+) -> None:
+    """Check that every file belongs to something.
+
+    Args:
+        files: The files.
+        large: The paths of all large objects, None where they aren't known.
+        report: Takes findings.
+        raw_input: Gives the tree entry of a path in the raw input, None where it has none.
+    """
+    own = ("VSTORE", "refs", "objects", "tmp", "cache", "locks")
     for path, kind in files.names():
         top, _, rest = path.partition("/")
         if kind == "unreadable":
@@ -160,6 +173,9 @@ def check_names(files: Any, large: set[str] | None, report: Report) -> None:
         elif kind == "folder":
             known = ("refs", "objects", "objects/log", "objects/large", "objects/pack", "tmp")
             shard = re.fullmatch(r"objects/large/[0-9a-f]{2}", path)
+            entry = None if top in own else raw_input(os.fsencode(path))
+            if entry is not None and entry["kind"] == "tree":
+                continue
             if path not in known and not shard and top not in ("cache", "locks", "tmp"):
                 report("container", "unknown", f"{path!r}: a folder of no use")
         elif top in ("cache", "locks") and rest and not files.bundle:
@@ -174,4 +190,7 @@ def check_names(files: Any, large: set[str] | None, report: Report) -> None:
             or (top == "refs" and _REF.fullmatch(rest))
             or (re.fullmatch(r"objects/log/[0-9]{8}\.vlog", path) and path[12:20] != "00000000")
         ):
-            report("container", "unknown", f"{path!r}: a file of no use")
+            entry = None if top in own or files.bundle else raw_input(os.fsencode(path))
+            same = entry is not None and entry["kind"] == "file"
+            if not same or entry["object"][3:] != blake3(files.read(path)).hexdigest():
+                report("container", "unknown", f"{path!r}: a file of no use")

@@ -252,6 +252,17 @@ def test_failing_fast(cases: CommandLine) -> None:
     assert value["skipped"] == ["good"]
 
 
+def test_a_file_that_was_taken_in_is_no_stray_file(cases: CommandLine) -> None:
+    inside = cases.at(cases.folder / "good")
+    (inside.folder / "late.log").write_text("it breaks\n")
+    assert "VS-CON-003" in inside.ok("verify").out
+    # At work a case takes new raw input by being reopened.
+    inside.ok("reopen", "new_input", "late.log", "--reason", "a log came in")
+    assert "VS-CON-003" not in inside.ok("verify").out
+    (inside.folder / "late.log").write_text("it breaks again\n")
+    assert "VS-CON-003" in inside.ok("verify").out
+
+
 def test_extends_means_an_ancestor_or_the_head_itself(cases: CommandLine) -> None:
     head = cases("-p", "good", "rev-parse", "HEAD").out.strip()
     earlier = cases("-p", "good", "rev-parse", "HEAD~3").out.strip()

@@ -5,6 +5,7 @@ It runs in an interpreter that has blake3 and zstandard and can't import vstore.
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import shutil
@@ -367,6 +368,41 @@ def test_damaged_packages(
         packages[f"{number} {what}"] = target
     verdicts = assert_same(reader, packages)
     assert sum("error" in one.values() for one in verdicts) > len(verdicts) // 3
+
+
+def test_files_that_were_taken_in(reader: Reader, tmp_path: Path) -> None:
+    """What the raw input has at the same path is known, while it is the same."""
+    (tmp_path / "file").write_bytes(b"content")
+    with Repository.create(
+        tmp_path / "package", clock=lambda: "2026-01-02T03:04:05Z"
+    ) as repository:
+        names = (b"a.txt", b"logs/b.log", b"logs/raw\xff", b"refs/UPPER", b"cache")
+        Case(repository).init(CASE, PACKAGE, [InputFile(tmp_path / "file", one) for one in names])
+    for derived in ("cache", "locks"):
+        shutil.rmtree(tmp_path / "package" / derived, ignore_errors=True)
+    (tmp_path / "package" / "logs").mkdir()
+    for name in (b"a.txt", b"logs/b.log", b"logs/raw\xff"):
+        Path(os.fsdecode(os.fsencode(tmp_path / "package") + b"/" + name)).write_bytes(b"content")
+    changes: dict[str, Change] = {
+        "as it was": lambda _: None,
+        "another byte": write("a.txt", b"Content"),
+        "longer": write("a.txt", b"content and more"),
+        "another name": write("b.txt", b"content"),
+        "one more below": write("logs/more", b"content"),
+        "an own name": write("refs/UPPER", b"content"),
+        "an own folder's name": write("cache", b"content"),
+        "a folder": lambda package: (
+            (package / "logs" / "b.log").unlink(),
+            (package / "logs" / "b.log").mkdir(),
+        ),
+        "cut": lambda package: (package / LOG).write_bytes((package / LOG).read_bytes()[:-90]),
+    }
+    packages = {}
+    for number, (what, change) in enumerate(changes.items()):
+        packages[what] = Path(shutil.copytree(tmp_path / "package", tmp_path / str(number)))
+        change(packages[what])
+    found = [one["container"] for one in assert_same(reader, packages)]
+    assert found == ["ok", *["warning"] * 8]
 
 
 # ---- bundles

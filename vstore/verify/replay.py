@@ -42,6 +42,7 @@ from vstore.verify.checks.ledger import LedgerCheck
 from vstore.verify.checks.objects import ObjectCheck
 from vstore.verify.checks.origins import SourceReader
 from vstore.verify.checks.replies import ReplyCheck
+from vstore.verify.checks.taken_in import TakenIn
 from vstore.verify.folder import MAX_FILES
 from vstore.verify.objects import ObjectTable
 from vstore.verify.report import Counts, FindingCollector, FirstError, Report, unread
@@ -442,7 +443,10 @@ class Replay:
             "refs",
             lambda: self.history.finish(refs, self._refs, complete=complete, expect=self._expect),
         )
-        self._guard("files", lambda: check_files(self._source, self.found, self._large))
+        head = self.history.head
+        known = head.generation.inputs if complete and head is not None else None
+        taken_in = TakenIn(self._source, self.table, known)
+        self._guard("files", lambda: check_files(self._source, self.found, self._large, taken_in))
         if self.history.count == 0 and complete:
             self.found.add("VS-VER-002", "the package has no generation")
         if not whole and not self.found.faulty and not self.found.incomplete:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from vstore.errors import (
@@ -28,7 +28,7 @@ from vstore.objects.layout import (
 from vstore.objects.log import Damage
 from vstore.objects.refs import is_ref_name
 from vstore.verify.report import FindingCollector
-from vstore.verify.source import BASE_SEGMENTS, LogSource, PackageSource
+from vstore.verify.source import BASE_SEGMENTS, LogSource, PackageFile, PackageSource
 
 __all__ = [
     "check_end",
@@ -154,7 +154,10 @@ def check_end(log: LogSource, found: FindingCollector) -> None:
 
 
 def check_files(
-    source: PackageSource, found: FindingCollector, large: Mapping[str, LargeEntry] | None
+    source: PackageSource,
+    found: FindingCollector,
+    large: Mapping[str, LargeEntry] | None,
+    taken_in: Callable[[PackageFile], bool] = lambda _: False,
 ) -> None:
     """Check that every file belongs to something.
 
@@ -163,6 +166,7 @@ def check_files(
         found: Takes the findings.
         large: The large objects that the log names, by path; None where the log couldn't be
             read, so that nothing is said about their files.
+        taken_in: Says whether a file or folder is raw input too, and so belongs to something.
     """
     try:
         for one in source.entries():
@@ -173,8 +177,13 @@ def check_files(
                     file=visible(one.path),
                 )
             elif one.kind == "file":
-                _check_file(one.path, source.bundle, found, large)
-            elif not _is_folder(one.path):
+                if not _check_file(one.path, source.bundle, found, large) and not taken_in(one):
+                    found.add(
+                        "VS-CON-003",
+                        "no vstore makes a file of this name",
+                        file=visible(one.path),
+                    )
+            elif not _is_folder(one.path) and not taken_in(one):
                 found.add("VS-CON-003", "a folder that no vstore makes", file=visible(one.path))
     except (StorageError, LimitExceeded) as error:
         path = error.details.get("path")
@@ -187,23 +196,24 @@ def check_files(
 
 def _check_file(
     path: str, bundle: bool, found: FindingCollector, large: Mapping[str, LargeEntry] | None
-) -> None:
+) -> bool:
+    """Whether a vstore makes files of this name."""
     top, _, rest = path.partition("/")
     if top in (CACHE, LOCKS) and rest and not bundle:
-        return
+        return True
     if top == TMP and rest:
         found.add("VS-CON-014", "left behind by an interrupted writer", file=visible(path))
-        return
+        return True
     if path == FORMAT_FILE or (top == REFS and is_ref_name(rest)):
-        return
+        return True
     folder, _, name = path.rpartition("/")
     if folder == LOG and segment_number(name) is not None:
-        return
+        return True
     if path.startswith(LARGE + "/") and _is_large_name(path[len(LARGE) + 1 :]):
         if large is not None and path not in large:
             found.add("VS-CON-013", "the log names no such object", file=path)
-        return
-    found.add("VS-CON-003", "no vstore makes a file of this name", file=visible(path))
+        return True
+    return False
 
 
 def _is_large_name(name: str) -> bool:

@@ -45,7 +45,8 @@ RULES: Final = (
         bundle="error",
         summary="a file in the package belongs to nothing",
         hint=Hint(
-            "Somebody put it there; it may be raw input that was never taken in.",
+            "Somebody put it there; it may be raw input that was never taken in, or that changed "
+            "since.",
             "Everything else: no recorded fact refers to it.",
             "Take it in with `vstore input add`, or move it out of the package.",
         ),
