@@ -29,7 +29,7 @@ class TestersPage(Starlette):
     def __init__(self, desk: Desk, settings: Settings) -> None:
         super().__init__(routes=all_routes(), exception_handlers=error_pages.handlers)
         self.router.redirect_slashes = False
-        self.add_middleware(Identity)
+        self.add_middleware(Identity, refuse=error_pages.refuse)
         self.state.desk = desk
         self.state.settings = settings
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from vstore.errors import VStoreError
 from vstore.web.cookies import session_secret
 
 __all__ = ["Identity"]
@@ -24,10 +27,12 @@ class Identity:
 
     Args:
         app: What is asked afterwards.
+        refuse: Makes the answer where the session can't be looked up.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, refuse: Callable[[Request, VStoreError], Response]) -> None:
         self._app = app
+        self._refuse = refuse
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -39,7 +44,12 @@ class Identity:
                 secret = session_secret(request)
                 if secret is not None:
                     find = request.app.state.desk.sessions.find
-                    state.session = await run_in_threadpool(find, secret)
+                    try:
+                        state.session = await run_in_threadpool(find, secret)
+                    except VStoreError as error:
+                        # Outside of what turns errors into answers.
+                        await self._refuse(request, error)(scope, receive, send)
+                        return
                     state.session_ended = state.session is None
                 if state.session is not None:
                     state.session_secret = secret
