@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from vstore_cli.context import Session, pass_session
+from vstore_cli.testers import need_web_extra
 
 __all__ = ["command"]
 
@@ -45,7 +46,7 @@ def command(
     Example:
       vstore serve investigations
     """
-    _need_extra()
+    need_web_extra()
     from vstore.errors import NotFoundError
     from vstore.web.app import create_app
     from vstore.web.desk import Desk
@@ -82,23 +83,6 @@ def command(
         listening=tell,
     )
     session.terminal.print("Stopped.")
-
-
-def _need_extra() -> None:
-    from vstore_cli.errors import Refused
-
-    try:
-        import argon2  # noqa: F401
-        import jinja2  # noqa: F401
-        import python_multipart  # noqa: F401
-        import starlette  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ModuleNotFoundError as error:
-        raise Refused(
-            f"the testers' page needs {error.name}, which isn't installed",
-            kind="missing_extra",
-            hint='pip install "vstore[web]"',
-        ) from error
 
 
 def _where(workspace: Path | None, state: Path | None) -> str:

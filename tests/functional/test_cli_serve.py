@@ -70,7 +70,11 @@ def test_it_serves_until_it_is_asked_to_stop(workspace: Path, number: signal.Sig
         assert headers["content-security-policy"].startswith("default-src 'none'")
         assert "server" not in headers
         process.send_signal(number)
-        out, err = process.communicate(timeout=60)
+        # Not communicate, which doesn't see what readline has read ahead.
+        assert process.stdout is not None
+        assert process.stderr is not None
+        out, err = process.stdout.read(), process.stderr.read()
+        process.wait(timeout=60)
     assert (process.returncode, err) == (0, "")
     assert out.splitlines() == [
         "Nobody can administer yet. Make the first administrator with",

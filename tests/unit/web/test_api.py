@@ -5,6 +5,7 @@ Each answer is held against the description by :class:`vstore.testing.bot.Bot`.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -502,3 +503,41 @@ def test_every_answer_has_the_headers_of_the_page(bot: Bot) -> None:
         assert headers["cache-control"] == "no-store"
         assert "default-src 'none'" in headers["content-security-policy"]
         assert "set-cookie" not in headers
+
+
+def test_a_bot_that_goes_away_leaves_nothing(bench: Site, bot: Bot) -> None:
+    """Half a file has come, then the connection ends."""
+    fence = claimed(bot)
+    scope = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": "POST",
+        "scheme": "http",
+        "path": f"{REQUEST}/uploads",
+        "raw_path": f"{REQUEST}/uploads".encode(),
+        "query_string": f"name=a.txt&fence={fence}".encode(),
+        "headers": [
+            (b"host", b"127.0.0.1:8484"),
+            (b"authorization", f"Bearer {bot.token}".encode()),
+            (b"content-length", b"1000000"),
+        ],
+        "client": ("127.0.0.1", 5),
+        "server": ("127.0.0.1", 8484),
+    }
+    came: list[dict[str, Any]] = [
+        {"type": "http.request", "body": b"x" * 500_000, "more_body": True},
+        {"type": "http.disconnect"},
+    ]
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return came.pop(0)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    asyncio.run(bench.app(scope, receive, send))
+    assert sent[0]["status"] == 499
+    assert bot.ask("GET", f"{REQUEST}/uploads").value["uploads"] == []
+    assert list(bench.desk.folder.uploads.iterdir()) == []
+    assert uploaded(bot, fence)
