@@ -44,6 +44,26 @@ def test_log_loads_what_is_pinned(package: Path) -> None:
     assert loaded(package, "log", "-n", "20") == baseline["log_imports"]
 
 
+def test_reserving_loads_nothing_of_other_commands(package: Path) -> None:
+    found = set(loaded(package, "budget", "reserve", "H1", "source.search", "--action", "a"))
+    assert "vstore.objects.log_writer" in found
+    for name in (
+        "filelock",
+        "re2",
+        "vstore.handoff",
+        "vstore.investigation",
+        "vstore.package.case",
+        "vstore.package.folder",
+        "vstore.package.health",
+        "vstore.package.transfer",
+        "vstore.package.tree_builder",
+        "vstore.tools.router",
+        "vstore.verify",
+        "vstore_cli.happenings",
+    ):
+        assert name not in found
+
+
 @pytest.mark.parametrize("command", ["log", "status", "show"])
 def test_reading_loads_nothing_that_writes_or_recomputes(package: Path, command: str) -> None:
     found = set(loaded(package, command))
