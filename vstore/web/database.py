@@ -87,6 +87,8 @@ class Database:
             ) from error
         except sqlite3.Error as error:
             raise _told(error) from error
+        except OSError as error:
+            raise storage_error(error, "lock", path) from error
 
     def now(self) -> int:
         """The clock's instant, as seconds since 1970."""

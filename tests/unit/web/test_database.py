@@ -13,9 +13,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from vstore.errors import IntegrityError, StateError, StorageError
 from vstore.testing.clock import FrozenClock
+from vstore.web import database as module
 from vstore.web.database import Database
 from vstore.web.service_folder import ServiceFolder
 
@@ -206,3 +208,66 @@ def test_closed(database: Database) -> None:
     with pytest.raises(StateError) as error, database.reading():
         pass
     assert error.value.kind == "closed"
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for anybody."""
+    monkeypatch.setattr(module, "_PATIENCE", 0.0)
+
+
+def test_another_writer_that_does_not_end(folder: ServiceFolder, impatient: None) -> None:
+    database = Database(folder.database_path)
+    with closing(sqlite3.connect(folder.database_path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StorageError) as error, database.transaction():
+            pass
+        assert error.value.kind == "database_busy"
+        # Readers don't care.
+        with database.reading() as db:
+            assert db.execute("SELECT count(*) FROM accounts").fetchone()[0] == 0
+        other.execute("ROLLBACK")
+    with database.transaction():
+        pass
+    database.close()
+
+
+def test_another_one_that_prepares_it(folder: ServiceFolder, impatient: None) -> None:
+    path = folder.database_path
+    with FileLock(path.with_name(path.name + ".lock")), pytest.raises(StorageError) as error:
+        Database(path)
+    assert error.value.kind == "database_busy"
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("pragma", "kind"), [("max_page_count = 1", "disk_full"), ("query_only = ON", "read_only")]
+)
+def test_what_the_disk_refuses(database: Database, pragma: str, kind: str) -> None:
+    with database.reading() as db:
+        db.execute(f"PRAGMA {pragma}")
+    with pytest.raises(StorageError) as error, database.transaction() as db:
+        db.executemany(
+            "INSERT INTO rates VALUES (zeroblob(4000), ?, 1)", [(number,) for number in range(50)]
+        )
+    assert error.value.kind == kind
+    with database.reading() as db:
+        assert db.execute("SELECT count(*) FROM rates").fetchone()[0] == 0
+
+
+def test_a_forked_process_opens_its_own(table: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    with table.reading() as db:
+        mine = db
+    monkeypatch.setattr(os, "getpid", lambda: 1)
+    with table.reading() as db:
+        assert db is not mine
+    with table.reading() as again:
+        assert again is db
+    mine.close()
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(StorageError):
+        Database(tmp_path / ("x" * 240 + ".sqlite3"))
+    with pytest.raises(StorageError):
+        Database(tmp_path / ("x" * 300))

@@ -10,6 +10,8 @@ import pytest
 
 from vstore.errors import InvalidError, NotFoundError, VStoreError
 from vstore.testing.clock import FrozenClock
+from vstore.web import enrolment as module
+from vstore.web import passwords
 from vstore.web.accounts import Accounts
 from vstore.web.audit import Audit
 from vstore.web.database import Database
@@ -51,8 +53,6 @@ def test_of_two_at_once_one_wins(
         together.wait(30)
         return hashed
 
-    from vstore.web import enrolment as module
-
     real = module.hash_password
     monkeypatch.setattr(module, "hash_password", hash_and_wait)
 
@@ -87,8 +87,6 @@ def test_a_code_ends_after_72_hours(enrolment: Enrolment, code: str, clock: Froz
 def test_a_code_that_ends_while_the_password_is_hashed(
     enrolment: Enrolment, code: str, clock: FrozenClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from vstore.web import enrolment as module
-
     real = module.hash_password
 
     def slow(password: str) -> str:
@@ -108,8 +106,6 @@ def test_a_weak_password_leaves_the_code_usable(enrolment: Enrolment, code: str)
 def test_made_up_codes_cost_no_hash(
     enrolment: Enrolment, made_up: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from vstore.web import enrolment as module
-
     monkeypatch.setattr(module, "hash_password", lambda _: pytest.fail("hashed"))
     assert refused(lambda: enrolment.redeem(made_up, PASSWORD)) == "unknown_code"
 
@@ -169,6 +165,35 @@ def test_guessing_the_current_password(
         enrolment.change_password(pat, PASSWORD, OTHER)
     clock.tick(900)
     enrolment.change_password(pat, PASSWORD, OTHER)
+
+
+@pytest.mark.parametrize("change", ["disable", "reset"])
+def test_shut_out_while_the_current_password_is_looked_at(
+    enrolment: Enrolment,
+    sessions: Sessions,
+    accounts: Accounts,
+    code: str,
+    change: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    enrolment.redeem(code, PASSWORD)
+    changes: dict[str, Callable[[], object]] = {
+        "disable": lambda: accounts.disable("pat", "x"),
+        "reset": lambda: enrolment.reset("pat", "x"),
+    }
+
+    def verify(stored: str | None, password: str) -> bool:
+        matches = passwords.verify_password(stored, password)
+        changes[change]()
+        return matches
+
+    monkeypatch.setattr(module, "verify_password", verify)
+    pat = accounts.get("pat").account_id
+    assert refused(lambda: enrolment.change_password(pat, PASSWORD, OTHER)) == "wrong_password"
+    monkeypatch.undo()
+    accounts.enable("pat", "x")
+    for password in {"disable": [OTHER], "reset": [OTHER, PASSWORD]}[change]:
+        assert refused(lambda p=password: sessions.log_in("pat", p, address=None)) == "wrong_login"
 
 
 def test_no_secret_is_kept(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -72,3 +73,18 @@ def test_what_is_no_folder(tmp_path: Path) -> None:
     (other / "uploads").write_text("")
     with pytest.raises(StorageError):
         ServiceFolder.open(other)
+
+
+def test_made_by_somebody_else_at_the_same_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, real = tmp_path / "state", Path.mkdir
+
+    def late(self: Path, *args: Any, **options: Any) -> None:
+        if self == place:
+            real(self, 0o700)
+        real(self, *args, **options)
+
+    monkeypatch.setattr(Path, "mkdir", late)
+    assert ServiceFolder.open(place).path == place
+    assert mode(place) == 0o700
