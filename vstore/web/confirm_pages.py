@@ -51,7 +51,7 @@ def _preview(
     try:
         shown = desk.confirming.preview(key, account, row.fence, draft.revision)
     except VStoreError as error:
-        return refused(request, entry, error, draft.content)
+        return refused(request, entry, error, draft.content, saved=True)
     answer = None
     if shown.feedback is not None:
         files = uploaded_files(row.href, list(shown.uploads))
@@ -85,7 +85,7 @@ def confirm(request: Request, form: Form) -> Response:
     except VStoreError as error:
         if error.kind in ("changed_since_preview", "incomplete"):
             return _preview(request, entry, status=409, changed=True)
-        return refused(request, entry, error, desk.drafts.load(key, account).content)
+        return refused(request, entry, error, desk.drafts.load(key, account).content, saved=True)
     return redirect(request, f"{path_of(key)}/receipt")
 
 

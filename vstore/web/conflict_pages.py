@@ -252,7 +252,7 @@ def resolve(request: Request, form: Form) -> Response:
     except StaleDraft:
         return _page(request, status=409, moved=True)
     except VStoreError as error:
-        return refused(request, entry, error, copies[0].content)
+        return refused(request, entry, error, copies[0].content, saved=True)
     more = len(draft.conflicts) > 1
     return redirect(
         request, f"{path_of(key)}/{'conflict' if more else 'draft'}", notice="conflict_resolved"

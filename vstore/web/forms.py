@@ -61,7 +61,7 @@ def headline(text: str) -> str:
     first = text.strip().partition("\n")[0].strip()
     if len(first) <= _HEADLINE:
         return first
-    return first[:_HEADLINE].rsplit(None, 1)[0] + "…"
+    return first[: _HEADLINE + 1].rsplit(None, 1)[0][:_HEADLINE] + "…"
 
 
 def number_of(text: str) -> int:
@@ -165,5 +165,11 @@ def typed_texts(content: DraftContent, request: AsyncTestRequest, words: Words) 
         for number, one in enumerate(content.additional, start=1)
     )
     texts.append(Typed(words("draft.remarks"), content.remarks))
-    texts += (Typed(name or words("draft.env_name"), value) for name, value in content.environment)
+    # What the request itself says of the environment, nobody typed.
+    known = {(one.name, one.value) for one in request.environment}
+    texts += (
+        Typed(name or words("draft.env_name"), value)
+        for name, value in content.environment
+        if (name, value) not in known
+    )
     return [one for one in texts if one.text.strip()]

@@ -5,6 +5,7 @@ Whatever was typed is on the page, to be copied, because it may be nowhere else.
 
 from __future__ import annotations
 
+import logging
 from typing import Final
 
 from starlette.requests import Request
@@ -39,8 +40,10 @@ _WHY: Final = {
     "missing_reservation": "moved_on",
     "ledger_moved": "damaged",
     "draft_too_large": "too_large",
+    "limit_exceeded": "too_large",
     "too_many_conflicts": "conflicts",
 }
+_log = logging.getLogger("vstore.web")
 _FILE_LIMITS: Final = {
     "max_file_bytes": "files.too_large",
     "max_request_bytes": "files.request_full",
@@ -59,7 +62,12 @@ def _why(error: VStoreError) -> str | None:
 
 
 def refused(
-    request: Request, entry: BoardEntry, error: VStoreError, typed: DraftContent | None = None
+    request: Request,
+    entry: BoardEntry,
+    error: VStoreError,
+    typed: DraftContent | None = None,
+    *,
+    saved: bool = False,
 ) -> Response:
     """The page for a refusal; a script gets it as any error.
 
@@ -67,20 +75,25 @@ def refused(
         request: What was refused.
         entry: The test.
         error: Why.
-        typed: What was to be saved, or None.
+        typed: What was to be saved or confirmed, or None.
+        saved: Whether that is in the draft too.
 
     Raises:
         VStoreError: The error itself, where a page for it is made elsewhere.
     """
     why = _why(error)
-    if why is None or wants_json(request):
+    if wants_json(request) or (why is None and typed is None):
         raise error
+    if why is None:
+        # A disk that fails, say. Whatever it is, the text must not go with it.
+        _log.error("%s [%s]", error.message, error.kind)
+        why = "failed"
     texts: list[Typed] = []
     if typed is not None:
         texts = typed_texts(typed, entry.request, words_for(request))
     # Where it stands by now, and not when the request came in.
     entry = desk_of(request).board.entry(entry.key)
-    if why != "answered" and entry.status == "answered" and why != "claimed":
+    if entry.status == "answered":
         why = "answered"
     return render(
         request,
@@ -89,6 +102,7 @@ def refused(
         row=row_of(request, entry),
         why=why,
         typed=texts,
+        saved=saved,
     )
 
 
@@ -107,8 +121,10 @@ def file_refusal(error: VStoreError, policy: UploadPolicy, words: Words) -> str:
         value: int = getattr(policy, str(limit))
         return words(_FILE_LIMITS[str(limit)], size=words.size(value), n=words.number(value))
     if error.kind == "upload_type":
-        kind = str(error.details.get("media_type"))
-        return words("files.wrong_type", type=kind)
+        kind = f"type.{error.details.get('media_type')}"
+        # A policy may refuse a type that has no name here.
+        named = words(kind if words.has(kind) else "type.application/octet-stream")
+        return words("files.wrong_type", type=named)
     if error.kind == "invalid_name":
         return words("files.bad_name")
     if error.kind in ("superseded", "not_claimed"):

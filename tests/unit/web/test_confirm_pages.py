@@ -9,6 +9,7 @@ import pytest
 from vstore.controller.test_coordinator import AsyncTestCoordinator
 from vstore.handoff.documents import AsyncTestFeedback
 from vstore.handoff.drafts import draft_digest
+from vstore.handoff.limits import HandoffLimits
 from vstore.objects.ids import ObjectId
 from vstore.package.workspace import Workspace
 from vstore.testing.investigation import CASE, PACKAGE
@@ -344,3 +345,46 @@ def test_a_preview_without_a_draft_is_the_form(make_site: Callable[..., Site]) -
     assert pat.get(PREVIEW).location == TEST
     pat.claim()
     assert pat.get(PREVIEW).location == DRAFT
+
+
+def test_an_answer_larger_than_one_may_be_is_said_and_kept(make_site: Callable[..., Site]) -> None:
+    site = make_site(handoff_limits=HandoffLimits(max_json_bytes=2000))
+    pat = site.tester()
+    page = pat.press(complete(pat, remarks="x" * 1500), "preview")
+    assert page.status == 413
+    assert "That is too much text" in page.text
+    assert "It is saved as your draft." in page.text
+    assert is_open(site)
+
+
+def test_a_file_that_the_disk_lost_is_said_and_nothing_is_confirmed(site: Site) -> None:
+    pat = site.tester()
+    page = previewed(pat)
+    (upload,) = (site.folder / "state" / "uploads").iterdir()
+    upload.unlink()
+    refused = confirmed(pat, page)
+    assert refused.status == 503
+    assert "That didn't work" in refused.text
+    assert "on the night build" in refused.text
+    assert is_open(site)
+    # It is a draft again: without that file it can be sent anew.
+    assert pat.get(DRAFT).form(DRAFT).values("remarks") == ["on the night build"]
+
+
+def test_a_damaged_case_takes_no_answer_and_keeps_the_draft(site: Site) -> None:
+    pat = site.tester()
+    page = previewed(pat)
+    case = site.folder / "work" / CASE
+    kept = {one: one.read_bytes() for one in case.rglob("*") if one.is_file()}
+    for one in kept:
+        one.write_bytes(b"\0" * one.stat().st_size)
+    refused = pat.press(page.form(CONFIRM), "Confirm the answer")
+    assert refused.status >= 400
+    assert "Traceback" not in refused.text
+    for one, content in kept.items():
+        one.write_bytes(content)
+    site.restart()
+    again = site.visitor()
+    again.log_in("pat")
+    assert again.get(DRAFT).form(DRAFT).values("remarks") == ["on the night build"]
+    assert is_open(site)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from vstore.handoff.documents import RequestedObservation
 from vstore.testing.testers_page import KEY, TEST, Page, PageForm, Site, Visitor, ask
+from vstore.web import database
 from vstore.web.draft_content import Answer
 
 DRAFT = f"{TEST}/draft"
@@ -302,3 +305,21 @@ def test_the_form_is_written_in_the_readers_language(site: Site) -> None:
     assert "Antwort prüfen" in page.text
     # What was asked stays in the words of whoever asked.
     assert "How long did it take?" in page.text
+
+
+def test_a_service_that_cannot_write_gives_the_text_back(
+    make_site: Callable[..., Site], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "_PATIENCE", 0.05)
+    site = make_site()
+    pat = site.tester()
+    form = written(pat.claim())
+    with closing(sqlite3.connect(site.folder / "state" / "testers.sqlite3")) as other:
+        other.execute("BEGIN IMMEDIATE")
+        page = pat.press(form, "save")
+        other.execute("ROLLBACK")
+    assert page.status == 503
+    assert "That didn't work" in page.text
+    assert "on the night build" in page.text
+    # The page can be gone back from, and then saves.
+    assert pat.press(form, "save").location == DRAFT

@@ -307,3 +307,21 @@ def test_a_long_question_is_cut_at_a_word_and_told_in_full(
     pat = make_site(folder).tester()
     assert "And why?" not in pat.get("/").text
     assert question in pat.get(TEST).text
+
+
+def test_a_script_that_declines_is_told_what_is_wrong(site: Site) -> None:
+    pat = site.tester()
+    refused = pat.script(f"{TEST}/decline", [("reason", " ")])
+    assert (refused.status, refused.json()["error"]["kind"]) == (400, "invalid_reason")
+
+
+def test_who_was_superseded_declines_nothing(site: Site) -> None:
+    pat, kim = site.tester("pat"), site.tester("Kim")
+    pat.claim()
+    form = pat.get(TEST).form(f"{TEST}/decline").fill("reason", "no time")
+    site.clock.tick(901)  # type: ignore[attr-defined]
+    kim.claim()
+    refused = pat.press(form, "Decline")
+    assert refused.status == 409
+    assert "Somebody else has taken this test" in refused.text
+    assert site.desk.claims.declines(KEY) == []

@@ -307,9 +307,9 @@
       work();
     };
 
+    for (const one of document.querySelectorAll("[data-with-script]")) one.hidden = false;
+    for (const one of document.querySelectorAll("[data-without-script]")) one.hidden = true;
     for (const place of document.querySelectorAll("[data-upload]")) {
-      for (const one of place.querySelectorAll("[data-with-script]")) one.hidden = false;
-      for (const one of place.querySelectorAll("[data-without-script]")) one.hidden = true;
       const input = place.querySelector("input[type=file]");
       input?.addEventListener("change", (event) => {
         event.stopPropagation();
