@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["command", "next_steps"]
 
+#: Bytes of the log from which on it is said that packs are smaller.
+_WORTH_PACKING = 4 * 1024 * 1024
+
 
 @click.command("status", short_help="Show where the case stands and what is legal next.")
 @json_option
@@ -40,17 +43,24 @@ def command(session: Session, as_json: bool) -> None:
     accounts = read_accounts(package)
     undeclared = CaseAssembler(reader).undeclared()
     lagging = [one for one in ref_facts(reader) if one["status"] != "current"]
+    space = reader.objects.log.space()
     if as_json:
         value = _value(package, accounts)
         value["path"] = str(reader.root)
         value["unclaimed"] = [text_from_bytes(path) for path in undeclared.paths]
         value["changed"] = [text_from_bytes(path) for path in undeclared.changed]
         value["refs"] = lagging
+        value["space"] = {"log": space[0], "packs": space[1]}
         value["legal"] = list(legal_events(package.position))
         session.terminal.json(value)
         return
     _print(session.terminal, package, accounts)
     _print_loose_ends(session.terminal, package, undeclared, lagging)
+    if not reader.sealed and space[0] >= _WORTH_PACKING:
+        session.terminal.print()
+        session.terminal.print(
+            f"{space[0]:,} bytes of the log are not packed: vstore repack makes them half as many"
+        )
     session.terminal.print()
     for line in next_steps(package, accounts):
         session.terminal.print(line)

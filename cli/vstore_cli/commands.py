@@ -72,6 +72,7 @@ SECTIONS: Final[dict[str, list[Listed]]] = {
         Listed("schema", "Print the JSON Schema of a document type."),
         Listed("doctor", "Look for what a crash left, stale refs, locks, space."),
         Listed("repair", "Move refs forward to the last generation of the log."),
+        Listed("repack", "Seal the log in packs, which take much less space."),
         Listed("completion", "Print a script that completes vstore's command line."),
     ],
 }

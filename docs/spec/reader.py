@@ -10,8 +10,8 @@ asked again, the inner form of database snapshots, the rules of tests and calls,
 incremental bundle together with what it continues.
 
 The tables of documents and events are read from the pages. ``reader_log`` reads segments and
-frames, ``reader_files`` and ``reader_bundle`` the files that they are in, ``reader_documents``
-canonical JSON; the other modules judge what their names say.
+frames, ``reader_pack`` those in packs, ``reader_files`` and ``reader_bundle`` the files that they
+are in, ``reader_documents`` canonical JSON; the other modules judge what their names say.
 """
 
 from __future__ import annotations
@@ -60,6 +60,7 @@ from reader_log import (  # noqa: E402
     frame_objects,
     oid_of,
 )
+from reader_pack import Packs  # noqa: E402
 from reader_trees import Trees  # noqa: E402
 
 AREAS: Final = (
@@ -172,8 +173,9 @@ class Package:
             return
         refs = files.refs(self.report)
         start = files.since if files.bundle else ZEROS
-        log = Log(files.segment, files.segments(), self.report, start)
         try:
+            packs = None if files.bundle else Packs(files, self.report)
+            log = Log(files.segment, files.segments(), self.report, start, packs)
             self._read_frames(log)
         except Unsupported as error:
             self.report("container", "unsupported", str(error))
@@ -248,7 +250,7 @@ class Package:
         except Unreadable as error:
             self.report("container", "error", f"VSTORE is damaged: {error}")
             return True
-        if found["digest"] != "blake3" or found["required"]:
+        if found["digest"] != "blake3" or set(found["required"]) - {"packs"}:
             self.report("container", "unsupported", "features that aren't known")
             return False
         return True

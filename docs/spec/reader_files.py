@@ -11,6 +11,7 @@ from typing import Any, Final
 import zstandard
 from blake3 import blake3
 from reader_log import Stored, Unsupported
+from reader_pack import is_pack_name
 
 Report = Callable[[str, str, str], None]
 
@@ -86,6 +87,11 @@ class Folder:
         return [
             int(one[:8]) for one in names if re.fullmatch(r"[0-9]{8}\.vlog", one) and int(one[:8])
         ]
+
+    def packs(self) -> list[str]:
+        """The names in the folder of packs."""
+        folder = self.root / "objects" / "pack"
+        return [one.name for one in folder.iterdir()] if folder.is_dir() else []
 
     def refs(self, report: Report) -> dict[str, bytes] | None:
         """The bytes of each ref, a few more than it may have; None where they can't be had."""
@@ -189,6 +195,7 @@ def check_names(
             path == "VSTORE"
             or (top == "refs" and _REF.fullmatch(rest))
             or (re.fullmatch(r"objects/log/[0-9]{8}\.vlog", path) and path[12:20] != "00000000")
+            or (path[:13] == "objects/pack/" and not files.bundle and is_pack_name(path[13:]))
         ):
             entry = None if top in own or files.bundle else raw_input(os.fsencode(path))
             same = entry is not None and entry["kind"] == "file"

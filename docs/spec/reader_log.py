@@ -59,6 +59,8 @@ class Frame(NamedTuple):
     table: bytes
     stored: bytes
     raw: int
+    #: Whether ``stored`` is the payload as it is: the frame comes from a pack.
+    plain: bool = False
 
     def large_bytes(self) -> int:
         """Bytes of the large objects that are present, as its table claims them."""
@@ -184,7 +186,9 @@ def frame_objects(frame: Frame) -> Iterator[Stored]:
     if frame.features:
         raise Unsupported("a frame has unknown features")
     payload = b""
-    if frame.raw:
+    if frame.plain:
+        payload = frame.stored
+    elif frame.raw:
         try:
             facts = zstandard.get_frame_parameters(frame.stored)
             if (
@@ -255,6 +259,7 @@ class Log:
         numbers: The numbers of all segments.
         report: Takes findings: area, severity, message.
         head: The head before the first frame, zeros for none.
+        packs: Has segments that are no files any more, or None.
     """
 
     def __init__(
@@ -263,8 +268,10 @@ class Log:
         numbers: list[int],
         report: Report,
         head: bytes = ZEROS,
+        packs: Any = None,
     ) -> None:
         self._start = head
+        self._packs = packs
         self._read = read
         self._report = report
         self._numbers = sorted(numbers)
@@ -275,10 +282,17 @@ class Log:
 
     def header(self, number: int) -> Header | None:
         """The header of a segment, None when it isn't there or isn't valid."""
+        pack = self._packed(number)
+        if pack is not None:
+            return pack.segment(number).header  # type: ignore[no-any-return]
         if number not in self._headers:
             found = number in self._numbers
             self._headers[number] = segment_header(self._read(number), number) if found else None
         return self._headers[number]
+
+    def _packed(self, number: int) -> Any:
+        """The pack that has a segment, or None."""
+        return None if self._packs is None else self._packs.having(number)
 
     def damage(self, message: str) -> None:
         """Report damage that loses frames."""
@@ -304,6 +318,13 @@ class Log:
             if known and (header.first, header.head) != (sequence + 1, head):
                 self.damage(f"segment {number} doesn't continue the one before")
             known = True
+            pack = self._packed(number)
+            if pack is not None:
+                position, sequence, head, known = yield from self._walk_pack(number, pack, header)
+                torn = pack.segment(number).torn
+                if following is not None and not self._is_torn(following, torn):
+                    self._report("container", "error", f"segment {number}: torn bytes changed")
+                continue
             data = self._read(number)
             end = len(data) if following is None else min(following.previous, len(data))
             position, sequence, head = yield from self._walk(number, data, header, end)
@@ -315,25 +336,61 @@ class Log:
             else:
                 if position < following.previous:
                     self.damage(f"segment {number}: bytes {position} on are no frame")
-                torn = data[following.previous :]
-                wanted = blake3(torn).digest() if torn else ZEROS
-                if len(data) != following.previous + following.torn or (
-                    wanted != following.torn_digest
-                ):
+                short = len(data) < following.previous
+                if short or not self._is_torn(following, data[following.previous :]):
                     self._report("container", "error", f"segment {number}: torn bytes changed")
         if self._gap:
             self.damage(self._gap)
+        if self._packs is not None:
+            self._packs.finish()
+
+    @staticmethod
+    def _is_torn(following: Header, torn: bytes) -> bool:
+        """Whether these are the torn bytes that the next segment records."""
+        wanted = blake3(torn).digest() if torn else ZEROS
+        return (len(torn), wanted) == (following.torn, following.torn_digest)
+
+    def _walk_pack(
+        self, number: int, pack: Any, header: Header
+    ) -> Generator[Frame, None, tuple[int, int, bytes, bool]]:
+        """As :meth:`_walk`, and whether number and head at the end are known."""
+        sequence, head, known = header.first - 1, header.head, True
+        for frames in pack.frames(number):
+            if frames is None:
+                self.damage(f"segment {number}: a block of {pack.name} is damaged")
+                known = False
+                continue
+            for frame in frames:
+                if known and (frame.sequence, frame.before) != (sequence + 1, head):
+                    self.damage(f"segment {number}: frame {frame.sequence} is out of order")
+                yield frame
+                sequence, known = frame.sequence, True
+                head = frame.before if frame.generation == ZEROS else frame.generation
+        return pack.segment(number).valid, sequence, head, known
 
     def _open_end(self) -> int:
         numbers = self._numbers
+        packed = 0 if self._packs is None or not self._packs.packs else self._packs.packs[-1].last
+        for number in list(numbers):
+            if self._packed(number) is not None:
+                self._report("container", "leftover", f"segment {number} is in a pack")
+        if packed >= (numbers[-1] if numbers else 0):
+            if packed:
+                self._gap = f"segment {packed + 1} is missing"
+            return packed
         if numbers and self.header(numbers[-1]) is None:
             data = self._read(numbers[-1])
             if len(data) > SEGMENT_HEADER and data.count(0) != len(data):
                 raise Unopenable(f"the header of segment {numbers[-1]} is damaged")
             residue = numbers.pop()
             self._report("container", "leftover", f"segment {residue} was begun only")
-            if numbers and residue != numbers[-1] + 1:
+            last = max(packed, numbers[-1] if numbers else 0)
+            if last and residue != last + 1:
                 self._gap = f"a segment before {residue} is missing"
+            if last == packed:
+                if packed:
+                    self._gap = f"segment {packed + 1} is missing"
+                return packed
         if numbers and self.header(numbers[-1]) is None:
             raise Unopenable(f"the header of segment {numbers[-1]} is damaged")
         return numbers[-1] if numbers else 0

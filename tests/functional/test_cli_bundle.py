@@ -42,6 +42,7 @@ WRITING = [
     ["hypotheses", "add", "H3", "x"],
     ["budget", "init"],
     ["repair"],
+    ["repack"],
 ]
 
 

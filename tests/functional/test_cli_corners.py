@@ -292,6 +292,7 @@ def test_shapes_of_json_name_their_version(investigated: CommandLine) -> None:
         ["rev-parse", "HEAD"],
         ["checkpoint"],
         ["repair", "--dry-run"],
+        ["repack", "--dry-run"],
     ):
         value = json.loads(investigated.ok(*words, "--json").out)
         name, version = value["schema"].split("/")

@@ -136,7 +136,7 @@ def test_hostile_texts(hostile: CommandLine) -> None:
     assert hostile.ok("verify").lines[-1].endswith("verified (1 warning)")
     covered = {words[0] for words in asked + read + sent}
     writing = {"init", "input", "source", "database", "advance", "demo", "repair"}
-    writing |= {"block", "resume", "reopen", "admit", "worker", "doctor"}
+    writing |= {"block", "resume", "reopen", "admit", "worker", "doctor", "repack"}
     texts_of_none = {"hash-object", "rev-parse", "schema", "completion", "cat-object"}
     texts_of_none |= {"checkpoint"}
     # test_cli_handoff, test_cli_steps, test_cli_tester and the page's tests have their own.

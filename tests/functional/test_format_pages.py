@@ -23,6 +23,8 @@ from vstore.objects.ids import object_id
 from vstore.objects.layout import encode_format
 from vstore.objects.memory import MemoryObjects
 from vstore.objects.merkle import EMPTY_ROOT, leaf_hash, root
+from vstore.objects.pack import index_rows
+from vstore.objects.pack_file import PackFile
 from vstore.objects.refs import decode_ref, encode_ref
 from vstore.objects.segment import SEGMENT_HEADER_BYTES, parse_segment_header
 from vstore.objects.tree import Tree
@@ -137,6 +139,35 @@ def test_segment_and_frame() -> None:
     assert (frame.sequence, frame.parent, frame.generation) == (1, None, None)
     text = (SPEC / "log.md").read_text("utf-8")
     assert f"bytes, the frame {frame.length}, the segment {len(data)}" in " ".join(text.split())
+
+
+def test_pack(tmp_path: Path) -> None:
+    text = " ".join((SPEC / "pack.md").read_text("utf-8").split())
+    (size,) = re.findall(r"as a pack `[0-9.a-z-]+` of ([0-9,]+) bytes", text)
+    data = bytearray(int(size.replace(",", "")))
+    for line in example("pack.md", "pack").splitlines():
+        offset, _, digits = line.partition("  ")
+        row = bytes.fromhex(digits)
+        data[int(offset, 16) : int(offset, 16) + len(row)] = row
+    path = tmp_path / "00000001-00000001.vpack"
+    path.write_bytes(data)
+    pack = PackFile(path, 1, 1)
+    segment = bytes.fromhex("".join(line[6:] for line in example("log.md", "segment").splitlines()))
+    assert pack.header(1) == parse_segment_header(segment, 1)
+    assert pack.valid_end(1) == len(segment)
+    wanted = parse_header(segment, 160, segment=1, salt=bytes(range(16)), offset=160)
+    assert isinstance(wanted, FrameSummary)
+    frame, payload = pack.read(1, 160)
+    assert payload == b"hi\n"
+    assert (frame.length, frame.raw_table, frame.sequence) == (
+        wanted.length,
+        wanted.raw_table,
+        wanted.sequence,
+    )
+    found = pack.find(object_id(b"hi\n").to_bytes())
+    assert found is not None
+    assert found.offset == 160
+    assert list(pack.check(index_rows(0, frame.raw_ids()))) == []
 
 
 def test_header_of_a_bundles_member() -> None:

@@ -24,9 +24,11 @@ import zstandard
 from blake3 import blake3
 
 from vstore.controller.bundles import create_bundle
+from vstore.objects.layout import pack_name
 from vstore.package.case import Case
 from vstore.package.inputs import InputFile
 from vstore.package.reader import PackageReader
+from vstore.package.repack import repack
 from vstore.package.repository import Repository
 from vstore.testing.bad.make import write_all
 from vstore.testing.bundles import edit_archive, write_archive
@@ -34,8 +36,10 @@ from vstore.testing.calls import small_calls
 from vstore.testing.editor import PackageEditor
 from vstore.testing.handoff import handed_out
 from vstore.testing.investigation import CASE, PACKAGE, Investigation, small_investigation
+from vstore.testing.packs import PackParts, read_parts
 from vstore.testing.reopened import reopened_investigation
 from vstore.tools.request import SourceSearch
+from vstore.verify import verify_package
 from vstore.verify.bundle import open_source
 from vstore.verify.replay import verify_source
 from vstore.verify.report import Report
@@ -190,6 +194,23 @@ def _large(root: Path, scratch: Path) -> None:
         case.advance()
 
 
+def _packed(root: Path, scratch: Path) -> None:
+    """Torn bytes, a large object, one pack and a second one, publications behind."""
+    _large(root, scratch)
+    log = root / LOG
+    log.write_bytes(log.read_bytes() + b"what a crash left")
+    with Repository.open(root, clock=lambda: "2026-01-02T03:04:05Z") as repository:
+        Case(repository).advance()
+    repack(root)
+    with Repository.open(root, clock=lambda: "2026-01-02T03:04:05Z") as repository:
+        Case(repository).set_hypotheses([{"id": "H1", "statement": "it is slow"}])
+
+
+def _packed_investigation(root: Path, scratch: Path) -> None:
+    _two_segments(root, scratch)
+    repack(root)
+
+
 def _small(root: Path, scratch: Path) -> None:
     small_investigation(root, scratch).close()
 
@@ -209,6 +230,8 @@ GOOD: Final = {
     "large": _large,
     "calls": _calls,
     "reopened": _reopened,
+    "packed": _packed,
+    "packed investigation": _packed_investigation,
 }
 
 
@@ -355,7 +378,7 @@ def damages(package: Path, rng: random.Random, times: int) -> Iterator[tuple[str
         yield f"VSTORE {text[:60]}", write("VSTORE", text.encode())
 
 
-@pytest.mark.parametrize(("name", "times"), [("two segments", 6), ("large", 3)])
+@pytest.mark.parametrize(("name", "times"), [("two segments", 6), ("large", 3), ("packed", 12)])
 def test_damaged_packages(
     reader: Reader, good: dict[str, Path], tmp_path: Path, name: str, times: int
 ) -> None:
@@ -620,6 +643,177 @@ def test_hostile_frames(reader: Reader, good: dict[str, Path], tmp_path: Path) -
         (packages[what] / LOG).write_bytes(altered)
     verdicts = assert_same(reader, packages)
     assert sum("error" in one.values() for one in verdicts) > len(verdicts) // 2
+
+
+def block(number: int, change: Callable[[bytearray], Any]) -> Callable[[PackParts], None]:
+    """Change a block before it is compressed."""
+
+    def altered(parts: PackParts) -> None:
+        raw = bytearray(parts.raw(number))
+        change(raw)
+        parts.set_raw(number, bytes(raw))
+
+    return altered
+
+
+def place(number: int, **members: Any) -> Callable[[PackParts], None]:
+    """Change what the directory says of a block."""
+
+    def altered(parts: PackParts) -> None:
+        parts.places[number] = parts.places[number]._replace(**members)
+
+    return altered
+
+
+def segment(number: int, **members: Any) -> Callable[[PackParts], None]:
+    """Change what the directory says of a segment."""
+
+    def altered(parts: PackParts) -> None:
+        parts.segments[number] = parts.segments[number]._replace(**members)
+
+    return altered
+
+
+def claim(**members: Any) -> Callable[[PackParts], None]:
+    """Let the trailer say something else."""
+    return lambda parts: parts.claims.update(members)
+
+
+def stored(number: int, change: Callable[[bytes], bytes]) -> Callable[[PackParts], None]:
+    """Change a block as it is stored."""
+    return lambda parts: parts.set_stored(number, change(parts.blocks[number]))
+
+
+def plus(offset: int, amount: int = 1) -> Callable[[bytearray], None]:
+    """Add to a byte."""
+
+    def altered(raw: bytearray) -> None:
+        raw[offset] = (raw[offset] + amount) % 256
+
+    return altered
+
+
+def with_index(change: Callable[[bytes], bytes]) -> Callable[[PackParts], None]:
+    def altered(parts: PackParts) -> None:
+        parts.index = change(parts.index)
+
+    return altered
+
+
+def bomb(parts: PackParts) -> None:
+    """A block that says it is small and unpacks to a hundred megabytes."""
+    huge = zstandard.ZstdCompressor(write_content_size=False).compress(bytes(100_000_000))
+    parts.set_stored(0, huge)
+
+
+def large_claim(parts: PackParts) -> None:
+    """A block of a hundred megabytes that says so, and the directory what is allowed."""
+    parts.set_stored(0, zstandard.ZstdCompressor().compress(bytes(100_000_000)))
+
+
+def with_dictionary(parts: PackParts) -> None:
+    parts.dictionary = b"\x37\xa4\x30\xec" + bytes(5000)
+
+
+def block_twice(parts: PackParts) -> None:
+    """The first block again, as one of the last segment's."""
+    parts.blocks.append(parts.blocks[0])
+    parts.places.append(parts.places[0])
+    last = parts.segments[-1]
+    parts.segments[-1] = last._replace(blocks=last.blocks + 1)
+    parts.index = parts.index + parts.index[1024:]
+
+
+#: What every digest is set right after. Offsets of a block: 8 is the length of its first frame,
+#: 12 what that publishes; the last byte is one of an object.
+HOSTILE_PACKS: Final[dict[str, Callable[[PackParts], None]]] = {
+    "an object": block(0, lambda raw: plus(len(raw) - 1)(raw)),
+    "objects of a frame": block(0, plus(0)),
+    "large objects of a frame": block(0, plus(4)),
+    "length of a frame": block(0, plus(8)),
+    "length of a frame, huge": block(0, plus(11, 200)),
+    "publishes nothing": block(0, lambda raw: raw.__setitem__(12, 0)),
+    "publishes otherwise": block(0, lambda raw: raw.__setitem__(12, 2)),
+    "publishes unknown": block(0, lambda raw: raw.__setitem__(12, 3)),
+    "cut block": block(0, lambda raw: raw.__delitem__(slice(-1, None))),
+    "longer block": block(0, lambda raw: raw.append(0)),
+    "empty block": block(0, lambda raw: raw.clear()),
+    "raw length": place(0, raw=100),
+    "raw length, huge": place(0, raw=1 << 25),
+    "raw length, too large": place(0, raw=(1 << 25) + 1),
+    "frames": place(0, frames=1),
+    "frames, too many": place(0, frames=1 << 31),
+    "no frames": place(0, frames=0),
+    "objects": place(0, objects=1),
+    "offset": place(0, offset=161),
+    "offset of another": place(0, offset=160 + (1 << 40)),
+    "head": place(0, head=b"x" * 32),
+    "digest": place(0, digest=bytes(32)),
+    "stored length": place(0, stored=1),
+    "valid end": segment(0, valid=161),
+    "valid end, huge": segment(0, valid=1 << 60),
+    "blocks of a segment": segment(0, blocks=2),
+    "no blocks": segment(0, blocks=0),
+    "torn length": segment(0, torn=1),
+    "header": segment(0, header=bytes(160)),
+    "not zstd": stored(0, lambda _: b"x" * 100),
+    "two zstd frames": stored(0, lambda one: one + zstandard.compress(b"x")),
+    "something behind": stored(0, lambda one: one + b"x"),
+    "bomb": bomb,
+    "large claim": large_claim,
+    "dictionary": with_dictionary,
+    "no dictionary": lambda parts: setattr(parts, "dictionary", b"x" * 100),
+    "a block twice": block_twice,
+    "index entry": with_index(lambda raw: raw[:-8] + bytes(8)),
+    "index order": with_index(lambda raw: raw[:1024] + raw[1032:] + raw[1024:1032]),
+    "index counts": with_index(lambda raw: bytes(1024) + raw[1024:]),
+    "index cut": with_index(lambda raw: raw[:-8]),
+    "index longer": with_index(lambda raw: raw + raw[-8:]),
+    "torn bytes": lambda parts: setattr(parts, "torn", parts.torn + b"x"),
+    "features": claim(features=1),
+    "first segment": claim(first=2),
+    "no segments": claim(segments=0),
+    "dictionary length": claim(dictionary_length=1),
+    "dictionary length, huge": claim(dictionary_length=1 << 30),
+    "directory length": claim(directory_length=1 << 40),
+    "index length": claim(index_length=1 << 50),
+    "torn length claimed": claim(torn_length=1 << 60),
+    "start digest": claim(start_digest=bytes(32)),
+    "torn digest": claim(torn_digest=bytes(32)),
+    "index digest": claim(index_digest=bytes(32)),
+}
+
+
+def test_hostile_packs(reader: Reader, good: dict[str, Path], tmp_path: Path) -> None:
+    packages: dict[str, Path] = {}
+    for name, change in HOSTILE_PACKS.items():
+        target = packages[name] = shutil.copytree(good["packed"], tmp_path / name)
+        (path,) = (target / "objects/pack").iterdir()
+        parts = read_parts(path)
+        change(parts)
+        path.write_bytes(parts.join())
+    (pack,) = (good["packed"] / "objects/pack").iterdir()
+    ranges = ((1, 1), (2, 2), (2, 9), (1, 9), (7, 9), (0, 1), (2, 1))
+    for name in (pack_name(first, last) for first, last in ranges):
+        target = packages[f"copy as {name}"] = shutil.copytree(good["packed"], tmp_path / name)
+        shutil.copyfile(pack, target / "objects/pack" / name)
+    verdicts = assert_same(reader, packages)
+    fine = [name for name, one in zip(packages, verdicts, strict=True)
+            if not {"error", "unsupported", "warning"} & set(one.values())]  # fmt: skip
+    assert fine == [f"copy as {pack_name(1, 1)}", f"copy as {pack_name(2, 2)}"]
+    outcomes = [verify_package(path).exit_code for path in packages.values()]
+    assert outcomes.count(0) == 4  # two replaced packs, two files of other names
+
+
+def test_a_flip_anywhere_in_a_pack(reader: Reader, good: dict[str, Path], tmp_path: Path) -> None:
+    (pack,) = (good["packed"] / "objects/pack").iterdir()
+    size = pack.stat().st_size
+    packages: dict[str, Path] = {}
+    for at in random.Random(3).sample(range(size), 60):
+        target = packages[str(at)] = shutil.copytree(good["packed"], tmp_path / str(at))
+        flip(f"objects/pack/{pack.name}", at, 1 << at % 8)(target)
+    for name, one in zip(packages, assert_same(reader, packages), strict=True):
+        assert one["container"] in ("error", "unsupported"), name
 
 
 def test_documents_in_other_forms(reader: Reader, good: dict[str, Path], tmp_path: Path) -> None:

@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from vstore.errors import NotFoundError, StorageError, VStoreError
+from vstore.objects.layout import read_format
 from vstore.objects.reader import ObjectReader
 from vstore.objects.writer import ObjectWriter
+from vstore.package.repack import repack_store
 from vstore.testing.crashes import DEEP, SMALL, CrashState, Profile, crash_states
 from vstore.testing.faults import FaultyIO, KillingIO, Operation, RecordingIO, SimulatedDeath
 from vstore.testing.store import StoreHistory, check_store, continue_store
@@ -84,6 +86,38 @@ def scenario_torn(root: Path, io: RecordingIO) -> StoreHistory:
     return PLAIN
 
 
+def scenario_repack(root: Path, io: RecordingIO) -> StoreHistory:
+    """Packed, published to, packed again with the first pack."""
+    run(root, io, PLAIN, 3, 800)
+    row = salts()
+    for number in (4, 5):
+        writer = ObjectWriter.open(root, io=io, salt=row)
+        repack_store(writer, everything=True)
+        io.mark("packed")
+        io.mark(f"begin {number}")
+        PLAIN.publish(writer, number)
+        io.mark(str(number))
+        writer.close()
+    return PLAIN
+
+
+def scenario_repack_once(root: Path, io: RecordingIO) -> StoreHistory:
+    """Packed in the middle of its life, by somebody who finds a segment that was just begun."""
+    run(root, io, PLAIN, 2, 800)
+    trial = KillingIO(10**9, simulate=True, inner=io)
+    writer = ObjectWriter.open(root, io=trial, segment_bytes=100, salt=salts())
+    trial.kill_at = 7  # open, sync, unlink, create, write, sync, rename | folder
+    with pytest.raises(SimulatedDeath):
+        PLAIN.publish(writer, 3)
+    assert io.operations[-1].name == "replace", io.operations[-7:]
+    writer = ObjectWriter.open(root, io=io, salt=salts())
+    repack_store(writer)
+    io.mark("packed")
+    writer.close()
+    continue_one(root, io, 3)
+    return PLAIN
+
+
 def continue_one(root: Path, io: RecordingIO, number: int) -> None:
     writer = ObjectWriter.open(root, io=io, salt=salts())
     io.mark(f"begin {number}")
@@ -98,6 +132,8 @@ SCENARIOS = {
     "large": scenario_large,
     "unsynced": scenario_unsynced,
     "torn": scenario_torn,
+    "repack": scenario_repack,
+    "repack once": scenario_repack_once,
 }
 
 
@@ -116,9 +152,17 @@ def check_state(state: CrashState, folder: Path, history: StoreHistory) -> None:
             root.mkdir(exist_ok=True)
             ObjectWriter.create(root).close()
     number = check_store(root, history, max(acknowledged, 0), begun)
+    if list(root.glob("objects/pack/*")):
+        # Whoever doesn't know packs must not take the package for one that lost its beginning.
+        assert read_format(root).required == ["packs"]
     continue_store(root, history, number)
     assert check_store(root, history, number + 2, number + 2) == number + 2
     writer = ObjectWriter.open(root)
+    if "packed" in state.marks:
+        repack_store(writer)
+        assert len(list((root / "objects/log").iterdir())) == 1
+        assert not list((root / "tmp").glob("pack-*"))
+        assert check_store(root, history, number + 2, number + 2) == number + 2
     assert not writer.restore_refs(history.refs(number + 2), history.earlier(number + 2))
     writer.close()
 
@@ -129,6 +173,7 @@ def explore(
     profile: Profile,
     omit: Callable[[Operation], bool] = lambda _: False,
     every: int = 1,
+    after: str = "",
 ) -> int:
     folder = tmp_path / "recorded"
     folder.mkdir(exist_ok=True)
@@ -136,7 +181,8 @@ def explore(
     history = scenario(folder / "package", io)
     states = 0
     with tempfile.TemporaryDirectory(dir=MEMORY) as scratch:
-        for state in crash_states(folder, io.operations, profile):
+        marked = (at for at, one in enumerate(io.operations) if after and one.label == after)
+        for state in crash_states(folder, io.operations, profile, first=next(marked, 0)):
             if states % every == 0:
                 check_state(state, Path(scratch) / "state", history)
             states += 1
@@ -149,7 +195,8 @@ FEW = Profile(recent=3, samples=2, cuts=(500,))
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_every_state_recovers(tmp_path: Path, name: str) -> None:
-    assert explore(tmp_path, SCENARIOS[name], TINY, every=4) > 20
+    after = "2" * name.startswith("repack")
+    assert explore(tmp_path, SCENARIOS[name], TINY, every=4, after=after) > 20
 
 
 @pytest.mark.deep
@@ -226,6 +273,12 @@ SYNCS = {
     "objects folder at creation": ("plain", "sync_folder", "objects", None),
     "frame of another process": ("unsynced", "sync", ".vlog", 3),
     "torn segment": ("torn", "sync", ".vlog", 3),
+    "pack": ("repack once", "sync", "tmp/pack-*", None),
+    "pack's folder": ("repack once", "sync_folder", "objects/pack", None),
+    "folder of packs": ("repack once", "sync_folder", "objects", 1),
+    "folder of the segment behind packs": ("repack once", "sync_folder", "objects/log", 2),
+    "format file that says packs": ("repack once", "sync", "tmp/format-*", 2),
+    "folder of the format file": ("repack once", "sync_folder", "package", 2),
 }
 
 
@@ -243,7 +296,8 @@ def test_no_sync_is_superfluous(tmp_path: Path, name: str) -> None:
         return which is None or next(counter) == which
 
     with pytest.raises((AssertionError, VStoreError)):
-        explore(tmp_path, SCENARIOS[scenario], FEW, omit)
+        # What a repack needs is needed behind the mark; without the mark, from the beginning.
+        explore(tmp_path, SCENARIOS[scenario], FEW, omit, after="2" * (scenario == "repack once"))
 
 
 def fault_free_count(tmp_path: Path, history: StoreHistory, count: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -12,11 +13,13 @@ import pytest
 
 from vstore.errors import StaleGeneration
 from vstore.objects.canonical import encode
+from vstore.objects.frame import FrameSummary
 from vstore.objects.ids import ObjectId, object_id
 from vstore.objects.reader import ObjectReader
 from vstore.objects.refs import GENERATION
 from vstore.objects.tree import Tree, TreeEntry
 from vstore.objects.writer import ObjectWriter
+from vstore.package.repack import repack_store
 from vstore.testing.faults import CountingIO, KillingIO
 from vstore.testing.store import StoreHistory, check_store, continue_store
 
@@ -148,6 +151,83 @@ def test_a_storm_of_kills(tmp_path: Path) -> None:
         lines += chunk
     os.close(read)
     check_linear(root, lines.decode().splitlines())
+
+
+def repack_again_and_again(root: Path, io: CountingIO, packed: int) -> None:
+    while True:
+        writer = ObjectWriter.open(root, io=io)
+        done = repack_store(writer)
+        writer.close()
+        os.write(packed, b"." * done.packs)
+
+
+def test_writers_and_readers_while_packs_are_made(tmp_path: Path) -> None:
+    root = tmp_path / "package"
+    ObjectWriter.create(root).close()
+    read, write = os.pipe()
+    packed, pack = os.pipe()
+    packer = FORK.Process(target=repack_again_and_again, args=(root, CountingIO(), pack))
+    packer.start()
+    children = [FORK.Process(target=work, args=(root, name, 12, write)) for name in ("ann", "bob")]
+    for child in children:
+        child.start()
+    os.close(write)
+    reader = ObjectReader(root)
+    heads: list[ObjectId] = []
+    while any(child.is_alive() for child in children):
+        reader.refresh()
+        assert not reader.damage
+        if reader.generation is not None and reader.generation not in heads[-1:]:
+            heads.append(reader.generation)
+        for head in heads:
+            assert object_id(encode(reader.document(head, Tree))) == head
+        fresh = ObjectReader(root)
+        assert not fresh.damage
+        assert fresh.sequence >= reader.sequence
+        for found in fresh.scan():
+            assert isinstance(found, FrameSummary), found
+        fresh.close()
+    for child in children:
+        child.join()
+        assert child.exitcode == 0
+    os.read(packed, 1)
+    os.kill(packer.pid or 0, signal.SIGKILL)
+    packer.join()
+    acknowledged = os.read(read, 100_000).decode().splitlines()
+    os.close(read)
+    check_linear(root, acknowledged)
+    assert len(acknowledged) == 24
+    assert list((root / "objects/pack").iterdir())
+
+
+def test_a_repack_that_is_killed(tmp_path: Path) -> None:
+    original = tmp_path / "original"
+    writer = ObjectWriter.create(original, segment_bytes=1200)
+    for number in range(1, 5):
+        HISTORY.publish(writer, number)
+    writer.close()
+    for kill_at in range(200):
+        root = shutil.copytree(original, tmp_path / str(kill_at))
+        child = FORK.Process(target=repack_once, args=(root, KillingIO(kill_at, written=40)))
+        child.start()
+        child.join()
+        assert check_store(root, HISTORY, 4, 4) == 4
+        continue_store(root, HISTORY, 4)
+        repack_once(root, CountingIO())
+        assert check_store(root, HISTORY, 6, 6) == 6
+        assert len(list((root / "objects/log").iterdir())) == 1
+        assert list((root / "tmp").glob("pack-*")) == []
+        if child.exitcode == 0:
+            assert kill_at > 15
+            return
+        assert child.exitcode == -signal.SIGKILL
+    raise AssertionError("the repack never ended")
+
+
+def repack_once(root: Path, io: CountingIO) -> None:
+    writer = ObjectWriter.open(root, io=io)
+    repack_store(writer)
+    writer.close()
 
 
 def check_linear(root: Path, acknowledged: list[str]) -> None:

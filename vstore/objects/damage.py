@@ -14,7 +14,7 @@ class Damage(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes of the log that are not what was written there."""
 
     #: ``bad_frame``, ``bad_segment``, ``missing_segment``, ``wrong_parent``,
-    #: ``wrong_sequence``, ``torn_bytes_changed``.
+    #: ``wrong_sequence``, ``torn_bytes_changed``, ``bad_pack``, ``pack_index``, ``pack_overlap``.
     kind: str
     segment: int
     #: The damaged bytes, from ``start`` up to ``end``; equal for damage without extent.
@@ -25,12 +25,14 @@ class Damage(msgspec.Struct, frozen=True, kw_only=True):
     frames_lost: int | None
     #: Ids of lost objects, as far as a readable table names them.
     objects_lost: tuple[ObjectId, ...] = ()
+    #: The file in ``objects/pack`` that ``start`` and ``end`` are about; empty for a segment.
+    pack: str = ""
 
     def error(self) -> IntegrityError:
         """The error that says so."""
         count = "an unknown number of" if self.frames_lost is None else str(self.frames_lost)
         return IntegrityError(
-            f"the log is damaged ({self.kind}) in segment {self.segment}, bytes {self.start} to "
+            f"the log is damaged ({self.kind}) in {self.where}, bytes {self.start} to "
             f"{self.end}: {count} frames lost from sequence {self.first_lost} on, "
             f"{len(self.objects_lost)} lost objects known by id",
             kind=self.kind,
@@ -42,6 +44,11 @@ class Damage(msgspec.Struct, frozen=True, kw_only=True):
             frames_lost=self.frames_lost,
             objects_lost=[str(oid) for oid in self.objects_lost],
         )
+
+    @property
+    def where(self) -> str:
+        """The file that is damaged, in words."""
+        return f"pack {self.pack}" if self.pack else f"segment {self.segment}"
 
 
 def missing_segment(number: int) -> Damage:

@@ -32,8 +32,8 @@ TRAILER_BYTES: Final = 40
 #: No stored object is larger than this, whatever a table claims.
 MAX_LARGE_BYTES: Final = 1 << 44
 
-_KINDS: Final[tuple[Literal["blob", "document"], ...]] = ("blob", "document")
-_STATES: Final[tuple[Literal["present", "withheld"], ...]] = ("present", "withheld")
+KINDS: Final[tuple[Literal["blob", "document"], ...]] = ("blob", "document")
+STATES: Final[tuple[Literal["present", "withheld"], ...]] = ("present", "withheld")
 
 ObjectKind = Literal["blob", "document"]
 ObjectState = Literal["present", "withheld"]
@@ -85,6 +85,9 @@ class FrameSummary:
         "sequence",
         "stored_length",
     )
+
+    #: Whether the ids of its objects were made from their bytes: then nobody compares them.
+    derived = False
 
     segment: int
     offset: int
@@ -167,6 +170,10 @@ class FrameSummary:
         return ids
 
     @property
+    def _large_table(self) -> bytes:
+        return self._table[self._object_count * OBJECT_ENTRY.size :]
+
+    @property
     def raw_table(self) -> bytes:
         """The entries of all objects and large objects as they are stored."""
         return self._table
@@ -181,6 +188,10 @@ class FrameSummary:
         """How many objects the table names, large ones included."""
         return self._object_count + self._large_count
 
+    def raw_entries(self) -> Iterator[tuple[bytes, int, int, int, int]]:
+        """Id, kind, state, offset and length of each object as the table states them."""
+        return OBJECT_ENTRY.iter_unpack(self._table[: self._object_count * OBJECT_ENTRY.size])
+
     def objects(self) -> Iterator[ObjectEntry]:
         """The objects in the frame.
 
@@ -188,15 +199,12 @@ class FrameSummary:
             IntegrityError: The table is malformed.
         """
         position = 0
-        split = self._object_count * OBJECT_ENTRY.size
-        for raw, kind, state, offset, length in OBJECT_ENTRY.iter_unpack(self._table[:split]):
+        for raw, kind, state, offset, length in self.raw_entries():
             if kind > 1 or state > 1 or offset != position:
                 raise self._bad_table()
             if state == 0:
                 position += length
-            yield ObjectEntry(
-                ObjectId.from_bytes(raw), _KINDS[kind], _STATES[state], offset, length
-            )
+            yield ObjectEntry(ObjectId.from_bytes(raw), KINDS[kind], STATES[state], offset, length)
         if position != self.raw_length:
             raise self._bad_table()
 
@@ -206,14 +214,11 @@ class FrameSummary:
         Raises:
             IntegrityError: The table is malformed.
         """
-        split = self._object_count * OBJECT_ENTRY.size
-        for raw, kind, state, length, stored, digest in LARGE_ENTRY.iter_unpack(
-            self._table[split:]
-        ):
+        for raw, kind, state, length, stored, digest in LARGE_ENTRY.iter_unpack(self._large_table):
             if kind > 1 or state > 1 or max(length, stored) > MAX_LARGE_BYTES:
                 raise self._bad_table()
             yield LargeEntry(
-                ObjectId.from_bytes(raw), _KINDS[kind], _STATES[state], length, stored, digest
+                ObjectId.from_bytes(raw), KINDS[kind], STATES[state], length, stored, digest
             )
 
     def check_table(self) -> None:
@@ -226,8 +231,7 @@ class FrameSummary:
         if self.features:
             raise self._unsupported()
         position = 0
-        split = self._object_count * OBJECT_ENTRY.size
-        for _, kind, state, offset, length in OBJECT_ENTRY.iter_unpack(self._table[:split]):
+        for _, kind, state, offset, length in self.raw_entries():
             if kind > 1 or state > 1 or offset != position:
                 raise self._bad_table()
             if state == 0:

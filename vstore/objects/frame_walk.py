@@ -10,7 +10,6 @@ from vstore.objects.frame import (
     FRAME_MAGIC,
     HEADER_FIXED,
     MAX_HEADER_BYTES,
-    NO_GENERATION,
     TRAILER_BYTES,
     FrameSummary,
     parse_header,
@@ -231,7 +230,7 @@ class FrameWalk:
     def backwards(
         self, number: int, end: int, sequence: int, head: bytes
     ) -> Iterator[FrameSummary]:
-        """All frames up to ``end`` of a segment, last first; payloads are not read.
+        """The frames of a segment up to ``end``, last first; payloads are not read.
 
         Args:
             number: The segment, 1 or more.
@@ -245,16 +244,7 @@ class FrameWalk:
         buffer, base = b"", 0
         while True:
             if end == SEGMENT_HEADER_BYTES:
-                header = self.files.header(number)
-                if header.first_sequence != sequence + 1 or header.head != head:
-                    raise broken_at(number, end)
-                if number == 1:
-                    if sequence != 0 or head != NO_GENERATION:
-                        raise broken_at(number, end)
-                    return
-                number, end = number - 1, header.previous_valid
-                buffer, base = b"", 0
-                continue
+                return
             fd = self.files.fd(number)
             if end - TRAILER_BYTES < base or not buffer:
                 base = max(0, end - _BACK_STEP)

@@ -34,14 +34,18 @@ __all__ = [
     "LOCKS",
     "LOG",
     "MAX_FORMAT_BYTES",
+    "MAX_PACK_SEGMENTS",
     "MAX_SEGMENTS",
     "PACKS",
+    "PACKS_FEATURE",
     "REFS",
     "TMP",
     "StoreFormat",
     "encode_format",
     "large_name",
     "large_path",
+    "pack_name",
+    "pack_range",
     "parse_format",
     "read_file",
     "read_format",
@@ -60,12 +64,17 @@ LOCKS: Final = "locks"
 
 FORMAT: Final = 1
 DIGEST: Final = "blake3"
-#: Features of the store that this version knows; none so far.
-KNOWN_FEATURES: Final[frozenset[str]] = frozenset()
+#: The feature that a package with packs requires of its readers.
+PACKS_FEATURE: Final = "packs"
+#: Features of the store that this version knows.
+KNOWN_FEATURES: Final = frozenset((PACKS_FEATURE,))
 MAX_SEGMENTS: Final = 99_999_999
 
 #: Bytes of a ``VSTORE`` file at the most.
 MAX_FORMAT_BYTES: Final = 4096
+#: Segments of one pack at the most.
+MAX_PACK_SEGMENTS: Final = 1 << 16
+_PACK_NAME: Final = re.compile(r"([0-9]{8})-([0-9]{8})\.vpack")
 _SEGMENT_NAME: Final = re.compile(r"[0-9]{8}\.vlog")
 
 
@@ -153,6 +162,20 @@ def segment_number(name: str) -> int | None:
     if _SEGMENT_NAME.fullmatch(name) is None:
         return None
     return int(name[:8]) or None
+
+
+def pack_name(first: int, last: int) -> str:
+    """The file name of a pack of these segments."""
+    return f"{first:08d}-{last:08d}.vpack"
+
+
+def pack_range(name: str) -> tuple[int, int] | None:
+    """The first and last segment of a pack by its name, None for no pack's name."""
+    found = _PACK_NAME.fullmatch(name)
+    if found is None:
+        return None
+    first, last = int(found[1]), int(found[2])
+    return (first, last) if 1 <= first <= last < first + MAX_PACK_SEGMENTS else None
 
 
 def large_name(oid: ObjectId) -> str:

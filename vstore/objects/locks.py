@@ -21,10 +21,12 @@ from typing import Final, Self
 from vstore.errors import ConflictError, StorageError
 from vstore.objects.layout import LOCKS, read_file
 
-__all__ = ["EVIDENCE", "LOCK_TIMEOUT", "PUBLICATION", "LockTimeout", "PackageLock", "now"]
+__all__ = ["EVIDENCE", "LOCK_TIMEOUT", "PUBLICATION", "REPACK", "LockTimeout", "PackageLock", "now"]
 
 EVIDENCE: Final = "evidence"
 PUBLICATION: Final = "publication"
+#: Whoever makes packs; others may publish meanwhile.
+REPACK: Final = "repack"
 
 #: Seconds to wait for a lock.
 LOCK_TIMEOUT: Final = 30.0

@@ -6,7 +6,7 @@ import msgspec
 
 from vstore.errors import VStoreError
 from vstore.objects.frame import TRAILER_BYTES
-from vstore.objects.log import LogReader, pread
+from vstore.objects.log import LogReader
 from vstore.objects.segment import SEGMENT_HEADER_BYTES
 
 __all__ = ["LogPlace", "holds", "place_of"]
@@ -45,7 +45,7 @@ def holds(log: LogReader, place: LogPlace) -> bool:
             or not 1 <= place.sequence <= log.tail.sequence
         ):
             return False
-        trailer = pread(log.fd(place.segment), TRAILER_BYTES, place.end - TRAILER_BYTES)
+        digest = log.digest_before(place.segment, place.end)
     except VStoreError:
         return False
-    return trailer[:32].hex() == place.digest
+    return len(place.digest) == 64 and bool(digest) and place.digest.startswith(digest.hex())

@@ -166,6 +166,21 @@ class LogWriter:
             self._synced = (tail.segment, tail.end + len(frame), 0)
         return summary
 
+    def roll(self) -> bool:
+        """Begin a new segment unless the last one has no frame yet; whether it did.
+
+        Raises:
+            StorageError, IntegrityError, UnsupportedError: As :meth:`append`.
+        """
+        self.check()
+        tail = self._log.tail
+        if tail.segment and tail.sequence >= self._log.header(tail.segment).first_sequence:
+            self._open(tail.segment)
+            self._named_size(tail.segment)
+            self._roll()
+            return True
+        return False
+
     def _open(self, number: int) -> None:
         if self._segment == number:
             return

@@ -20,7 +20,6 @@ from vstore.objects.frame import (
     LargeEntry,
     ObjectEntry,
     ObjectState,
-    read_payload,
 )
 from vstore.objects.ids import ObjectId
 from vstore.objects.index_cache import IndexCache
@@ -151,8 +150,7 @@ class ObjectReader:
             IntegrityError: The frame is damaged.
             UnsupportedError: The frame has features that this version doesn't know.
         """
-        found, stored = self.log.read(summary.segment, summary.offset)
-        payload = read_payload(found, stored)
+        found, payload = self.log.read_objects(summary.segment, summary.offset)
         for entry in found.objects():
             present = entry.state == "present"
             yield entry, payload[entry.offset : entry.offset + entry.length] if present else None
@@ -169,7 +167,7 @@ class ObjectReader:
         if place is None:
             return False
         # A generation is in the frame that publishes it, except where somebody put it before.
-        summary, _ = self.log.read(place >> _OFFSET_BITS, place & _OFFSET_MASK)
+        summary, _ = self.log.read_objects(place >> _OFFSET_BITS, place & _OFFSET_MASK)
         if summary.raw_generation == raw:
             self._generations.add(raw)
             return True
@@ -284,8 +282,8 @@ class ObjectReader:
             return frame, frame.entries[raw]
 
     def _load(self, place: int) -> _Frame:
-        summary, stored = self.log.read(place >> _OFFSET_BITS, place & _OFFSET_MASK)
-        frame = _Frame(summary, read_payload(summary, stored))
+        summary, payload = self.log.read_objects(place >> _OFFSET_BITS, place & _OFFSET_MASK)
+        frame = _Frame(summary, payload)
         self._frames[place] = frame
         self._cached_bytes += summary.raw_length + summary.header_length
         while self._cached_bytes > _CACHE_BYTES and len(self._frames) > 1:
@@ -308,6 +306,10 @@ class ObjectReader:
         if place is None and not self._complete:
             self._extend_index(raw)
             place = self._index.get(raw)
+        if place is None:
+            frame = self.log.find_packed(raw)
+            if frame is not None:
+                place = self._found[raw] = frame.segment << _OFFSET_BITS | frame.offset
         return place
 
     def _place_in_base(self, raw: bytes) -> int | None:
@@ -323,7 +325,8 @@ class ObjectReader:
             frame = None
         if place is None or frame is None or raw not in frame.entries:
             # It says what isn't so: look at the log itself from here on.
-            self._base, self._walk, self._complete = None, self.log.backwards(), False
+            self._base, self._complete = None, False
+            self._walk = self.log.backwards(packed=False)
             self._indexed_to = self.log.tail
             self._uncovered, self.index_files = [], []
             return None
@@ -341,7 +344,8 @@ class ObjectReader:
     def _begin_index(self) -> None:
         self._base = self.files.index(self.log)
         self.index_files = [] if self._base is None else self._base.files
-        self._walk = self.log.backwards()
+        # Packs have an index of their own.
+        self._walk = self.log.backwards(packed=False)
         self._indexed_to = self.log.tail
 
     def _extend_index(self, wanted: bytes | None) -> None:

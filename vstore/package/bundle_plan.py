@@ -19,7 +19,6 @@ from vstore.objects.plain_json import MAX_DOCUMENT_BYTES
 from vstore.objects.reader import ObjectReader
 from vstore.objects.reference_decoder import ReferenceDecoder
 from vstore.objects.segment import SegmentHeader, encode_segment_header
-from vstore.objects.segment_files import pread
 from vstore.package.bundle_log import SEGMENT_BYTES, segment_salt
 from vstore.package.reachable import References
 
@@ -88,12 +87,7 @@ def _survey(
     large: dict[ObjectId, LargeEntry],
 ) -> None:
     # The frame was checked a moment ago.
-    payload = read_payload(
-        frame,
-        pread(
-            objects.log.fd(frame.segment), frame.stored_length, frame.offset + frame.header_length
-        ),
-    )
+    payload = objects.log.payload(frame)
     for oid, kind, state, offset, length in frame.objects():
         if state != "present":
             references.note_size(oid, length, withheld=True)

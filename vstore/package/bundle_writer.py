@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import msgspec
 from blake3 import blake3
 
 from vstore.errors import ConflictError, IntegrityError, InvalidError, LimitExceeded, StorageError
@@ -20,7 +21,15 @@ from vstore.objects.canonical import encode
 from vstore.objects.durable import REAL, DurableIO
 from vstore.objects.frame import LargeEntry
 from vstore.objects.ids import ObjectId
-from vstore.objects.layout import FORMAT_FILE, LOG, REFS, large_name, segment_name
+from vstore.objects.layout import (
+    FORMAT_FILE,
+    LOG,
+    PACKS_FEATURE,
+    REFS,
+    StoreFormat,
+    large_name,
+    segment_name,
+)
 from vstore.objects.reference_decoder import ReferenceDecoder
 from vstore.objects.refs import encode_ref
 from vstore.package import refs_policy
@@ -122,7 +131,7 @@ def write_bundle(
     archive = _Archive(io, io.create(temporary))
     try:
         try:
-            archive.add(FORMAT_FILE, encode(objects.format) + b"\n")
+            archive.add(FORMAT_FILE, encode(_without_packs(objects.format)) + b"\n")
             if base is not None:
                 needs = BundleNeeds(
                     bundle=VERSION,
@@ -160,6 +169,13 @@ def write_bundle(
     io.sync_folder(target.parent)
     return BundleFacts(
         target, size, head.generation_id, since, builder.generations, len(plan.wanted)
+    )
+
+
+def _without_packs(found: StoreFormat) -> StoreFormat:
+    """What a bundle says of its format: it has all frames in its log."""
+    return msgspec.structs.replace(
+        found, required=[one for one in found.required if one != PACKS_FEATURE]
     )
 
 

@@ -16,8 +16,8 @@ import msgspec
 from vstore.errors import StorageError, VStoreError
 from vstore.objects.ids import ObjectId
 from vstore.objects.index_cache import index_path, load_index
-from vstore.objects.layout import CACHE, LARGE, LOCKS, LOG, REFS, TMP, read_file
-from vstore.objects.locks import EVIDENCE, PUBLICATION
+from vstore.objects.layout import CACHE, LARGE, LOCKS, LOG, PACKS, REFS, TMP, read_file
+from vstore.objects.locks import EVIDENCE, PUBLICATION, REPACK
 from vstore.objects.log import LogReader
 from vstore.package.reader import PackageReader
 
@@ -26,9 +26,16 @@ __all__ = ["Ailment", "Holder", "PackageHealth", "Severity", "examine", "tmp_res
 #: ``error``: writing is refused until it is dealt with; ``warning``: something to look after;
 #: ``note``: good to know, nothing to do.
 Severity = Literal["error", "warning", "note"]
-_LOCKS: Final = (EVIDENCE, PUBLICATION)
+_LOCKS: Final = (EVIDENCE, PUBLICATION, REPACK)
 _MAX_HOLDER_BYTES: Final = 512
-_SPACE: Final = {"log": LOG, "large": LARGE, "refs": REFS, "cache": CACHE, "tmp": TMP}
+_SPACE: Final = {
+    "log": LOG,
+    "pack": PACKS,
+    "large": LARGE,
+    "refs": REFS,
+    "cache": CACHE,
+    "tmp": TMP,
+}
 
 
 class Ailment(msgspec.Struct, frozen=True):
@@ -63,7 +70,7 @@ class PackageHealth(msgspec.Struct, frozen=True, kw_only=True):
         head: The head generation; None where it can't be read or there is none yet.
         generation: Its number, 0 without one.
         ailments: In the order in which they were found; none for a healthy package.
-        space: Bytes by part: ``log``, ``large``, ``refs``, ``cache``, ``tmp``.
+        space: Bytes by part: ``log``, ``pack``, ``large``, ``refs``, ``cache``, ``tmp``.
         residue: Files in ``tmp`` that may be removed while nobody writes.
         holders: Locks that are held now.
     """
@@ -175,6 +182,13 @@ def _log_ailments(log: LogReader) -> Iterator[Ailment]:
             f"{tail.torn} bytes at the end of segment {tail.segment} are no frame: a publication "
             "was cut short, or is being written right now",
             "nothing: the next writer begins a new segment behind them",
+        )
+    if log.superseded:
+        yield Ailment(
+            "replaced_files",
+            "note",
+            f"{len(log.superseded)} files that packs have replaced are still there",
+            "repack removes them",
         )
     if log.residue is not None:
         yield Ailment(

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from vstore.errors import IntegrityError, NotFoundError
 from vstore.objects.canonical import decode_document
-from vstore.objects.frame import FrameSummary, LargeEntry, read_payload
+from vstore.objects.frame import FrameSummary, LargeEntry
 from vstore.objects.frame_table import NO_GENERATION
 from vstore.objects.ids import ObjectId
 from vstore.objects.log import Damage, LogReader
@@ -136,8 +136,7 @@ class IncomingHistory:
         _same(oid, entry.oid)
 
     def _payload(self, frame: FrameSummary) -> bytes:
-        _, stored = self._log.read(frame.segment, frame.offset)
-        return read_payload(frame, stored)
+        return self._log.read_objects(frame.segment, frame.offset)[1]
 
     def _generation_bytes(self, frame: FrameSummary) -> bytes:
         payload = self._payload(frame)

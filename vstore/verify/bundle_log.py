@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from copy import copy
 
 from msgspec.structs import replace
 
@@ -70,6 +71,8 @@ class BundleLog(FolderLog):
             if isinstance(one, Damage):
                 yield replace(one, segment=one.segment + BASE_SEGMENTS)
                 continue
+            # A reader of packs keeps its frames.
+            one = copy(one)
             one.segment += BASE_SEGMENTS
             yield one
             if one.raw_generation == self._since:

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from vstore.errors import LimitExceeded, StorageError
-from vstore.objects.frame import NO_GENERATION, FrameSummary, LargeEntry, read_payload
+from vstore.objects.frame import NO_GENERATION, FrameSummary, LargeEntry
 from vstore.objects.ids import ObjectId
 from vstore.objects.large import open_large, read_chunks
 from vstore.objects.layout import LOG, large_path, read_format
-from vstore.objects.log import Damage, LogReader, pread
+from vstore.objects.log import Damage, LogReader
 from vstore.objects.refs import BadRef, read_refs
 from vstore.package.documents import Generation
 from vstore.verify.report import FindingCollector
@@ -152,16 +152,17 @@ class FolderLog:
         tail = self._reader.tail
         self.torn = Torn(tail.segment, tail.end, tail.torn) if tail.torn else None
         self.residue = self._reader.residue
+        self.superseded = self._reader.superseded
 
     def frames(self) -> Iterator[FrameSummary | Damage]:
         """See :meth:`LogSource.frames`."""
-        reported: set[tuple[int, int]] = set()
-        for one in self._reader.scan(self._before):
+        reported: set[tuple[str, int, int]] = set()
+        for one in self._reader.scan(self._before, in_full=True):
             if isinstance(one, Damage):
-                reported.add((one.segment, one.start))
+                reported.add((one.pack, one.segment, one.start))
             yield one
         for one in self._reader.damage:
-            if (one.segment, one.start) not in reported:
+            if (one.pack, one.segment, one.start) not in reported:
                 yield one
 
     def foreign(self, frame: FrameSummary) -> bool:  # noqa: ARG002
@@ -178,14 +179,11 @@ class FolderLog:
 
     def payload(self, frame: FrameSummary) -> bytes:
         """See :meth:`LogSource.payload`."""
-        start = frame.offset + frame.header_length
-        stored = pread(self._reader.fd(frame.segment), frame.stored_length, start)
-        return read_payload(frame, stored)
+        return self._reader.payload(frame)
 
     def payload_at(self, segment: int, offset: int) -> bytes:
         """See :meth:`LogSource.payload_at`."""
-        found, stored = self._reader.read(segment, offset)
-        return read_payload(found, stored)
+        return self._reader.read_objects(segment, offset)[1]
 
     def close(self) -> None:
         """See :meth:`LogSource.close`."""

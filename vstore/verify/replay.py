@@ -56,6 +56,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 AreaCheck = InputCheck | EvidenceCheck | LedgerCheck | HandoffCheck | InvestigationCheck
 
+#: Damage of the log that loses no frame.
+_HARMLESS = ("torn_bytes_changed", "bundle_layout", "pack_index", "pack_overlap")
+
 __all__ = ["Replay", "verify_package", "verify_source"]
 
 
@@ -308,8 +311,8 @@ class Replay:
         for one in self._within_limits(log):
             if isinstance(one, Damage):
                 report_damage(one, self.found)
-                if one.kind not in ("torn_bytes_changed", "bundle_layout"):
-                    self._lose(f"the log is damaged in segment {one.segment}")
+                if one.kind not in _HARMLESS and not (one.pack and one.frames_lost == 0):
+                    self._lose(f"the log is damaged in {one.where}")
                 continue
             self._take(log, one)
             if self.progress is not None:

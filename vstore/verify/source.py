@@ -49,6 +49,8 @@ class LogSource(Protocol):
     torn: Torn | None
     #: The number of a segment that was begun and has no valid header yet, or None.
     residue: int | None
+    #: Files that a pack has replaced, by path.
+    superseded: list[str]
 
     def frames(self) -> Iterator[FrameSummary | Damage]:
         """All frames in order, each checked against its digests, and all damage between.

@@ -14,7 +14,6 @@ from blake3 import blake3
 
 from vstore.objects.document import Count
 from vstore.objects.frame import FrameSummary
-from vstore.objects.frame_table import OBJECT_ENTRY
 from vstore.objects.ids import ObjectId
 from vstore.tools.reply import Failure, Page, Truncation
 from vstore.tools.request import (
@@ -129,11 +128,13 @@ class PublicationReader:
             return None
         ids: list[ObjectId] = []
         documents: list[bytes] = []
-        for raw, kind, state, offset, length in OBJECT_ENTRY.iter_unpack(frame.raw_table):
+        for raw, kind, state, offset, length in frame.raw_entries():
             content = payload[offset : offset + length]
             if not ids and not content.endswith(REQUEST_END):
                 return None
-            if kind != 1 or state or blake3(content).digest() != raw:
+            if kind != 1 or state:
+                return None
+            if not frame.derived and blake3(content).digest() != raw:
                 return None
             ids.append(str.__new__(ObjectId, "b3:" + raw.hex()))
             documents.append(content)

@@ -114,7 +114,7 @@ def test_a_file_where_a_folder_should_be(root: Path) -> None:
         (b'{"digest":"blake3","format":true,"optional":[],"required":[]}\n', IntegrityError),
         (b'{"format":2,"shape":"unheard of"}\n', UnsupportedError),
         (b'{"digest":"sha3","format":1,"optional":[],"required":[]}\n', UnsupportedError),
-        (b'{"digest":"blake3","format":1,"optional":[],"required":["packs"]}\n', UnsupportedError),
+        (b'{"digest":"blake3","format":1,"optional":[],"required":["sparse"]}\n', UnsupportedError),
         (b'{"digest":"blake3","format":1,"optional":["hint"],"required":[]}\n', None),
         (b"[" * 5000, IntegrityError),
     ],

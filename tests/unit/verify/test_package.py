@@ -373,7 +373,7 @@ def test_all_faults_are_found_in_one_run(package: Path) -> None:
         ("vstore.verify.replay.check_files", True),
         ("vstore.verify.replay.check_format", False),
         ("vstore.verify.folder.read_refs", True),
-        ("vstore.verify.folder.read_payload", False),
+        ("vstore.objects.log.read_payload", False),
     ],
 )
 def test_what_a_check_does_not_expect_is_a_finding_and_never_passes(

@@ -8,10 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from vstore.objects.layout import FORMAT_FILE, LARGE, LOG, REFS, TMP, segment_name
+from vstore.objects.layout import FORMAT_FILE, LARGE, LOG, PACKS, REFS, TMP, pack_name, segment_name
 from vstore.objects.refs import MAX_REFS
-from vstore.testing.bad.change import BadPackage, files, reseal, write_segments
+from vstore.objects.writer import ObjectWriter
+from vstore.package.repack import repack_store
+from vstore.testing.bad.change import SALT, BadPackage, files, reseal, write_segments
 from vstore.testing.editor import PackageEditor
+from vstore.testing.packs import rewrite_pack
 
 __all__ = ["PACKAGES"]
 
@@ -96,6 +99,57 @@ def _nest_too_deep(package: Path) -> None:
 def _fill_refs(package: Path) -> None:
     for number in range(MAX_REFS):
         (package / REFS / f"filler_{number}").touch()
+
+
+def _repack(package: Path) -> None:
+    writer = ObjectWriter.open(package, salt=lambda: SALT)
+    repack_store(writer)
+    writer.close()
+
+
+def _repacked(change: Callable[[Path], None]) -> Callable[[Path], None]:
+    """Seal the log in a pack, and then change something."""
+
+    def write(package: Path) -> None:
+        _repack(package)
+        change(package)
+
+    return write
+
+
+def _pack(package: Path) -> Path:
+    (path,) = (package / PACKS).iterdir()
+    return path
+
+
+def _flip_in_a_pack(package: Path) -> None:
+    path = _pack(package)
+    raw = bytearray(path.read_bytes())
+    raw[len(raw) // 3] ^= 1
+    path.write_bytes(raw)
+
+
+def _swap_in_the_index(package: Path) -> None:
+    """Give an entry the next digit; every digest is set right."""
+
+    def lie(index: bytes) -> bytes:
+        return index[:-5] + bytes((index[-5] ^ 1,)) + index[-4:]
+
+    rewrite_pack(_pack(package), index=lie)
+
+
+def _keep_a_segment(package: Path) -> None:
+    first = package / LOG / segment_name(1)
+    raw = first.read_bytes()
+    _repack(package)
+    first.write_bytes(raw)
+
+
+def _overlap(package: Path) -> None:
+    write_segments(package, [PackageEditor(package).frames[:4], PackageEditor(package).frames[4:]])
+    _repack(package)
+    path = _pack(package)
+    path.with_name(pack_name(2, 3)).write_bytes(path.read_bytes())
 
 
 PACKAGES: Final[tuple[BadPackage, ...]] = (
@@ -189,5 +243,25 @@ PACKAGES: Final[tuple[BadPackage, ...]] = (
         change="nothing, and the verifier looks at three files and folders at the most",
         make=files(lambda _: None),
         options={"max_files": 3},
+    ),
+    BadPackage(
+        code="VS-CON-025",
+        change="one bit in a block of a pack is flipped",
+        make=files(_repacked(_flip_in_a_pack)),
+    ),
+    BadPackage(
+        code="VS-CON-026",
+        change="the index of a pack names an object that isn't there",
+        make=files(_repacked(_swap_in_the_index)),
+    ),
+    BadPackage(
+        code="VS-CON-027",
+        change="a segment is still there that a pack has replaced",
+        make=files(_keep_a_segment),
+    ),
+    BadPackage(
+        code="VS-CON-028",
+        change="a pack says that it has the second segment too, which another one has",
+        make=files(_overlap),
     ),
 )

@@ -20,8 +20,10 @@ from vstore.objects.layout import (
     LARGE,
     LOCKS,
     LOG,
+    PACKS,
     REFS,
     TMP,
+    pack_range,
     segment_name,
     segment_number,
 )
@@ -46,12 +48,20 @@ _DAMAGE: Final = {
     "wrong_sequence": "VS-CON-009",
     "torn_bytes_changed": "VS-CON-007",
     "bundle_layout": "VS-CON-022",
+    "bad_pack": "VS-CON-025",
+    "pack_index": "VS-CON-026",
+    "pack_overlap": "VS-CON-028",
 }
 _MESSAGES: Final = {
     "VS-CON-005": "bytes of the log are damaged",
     "VS-CON-007": "the recorded torn bytes changed",
     "VS-CON-008": "a segment of the log is missing",
     "VS-CON-009": "a frame does not continue the one before it",
+    "VS-CON-025": "bytes of the pack are damaged",
+}
+_PACKS: Final = {
+    "pack_index": "it names other objects or blocks than there are",
+    "pack_overlap": "another pack has its first segments",
 }
 
 
@@ -120,6 +130,17 @@ def report_damage(damage: Damage, found: FindingCollector) -> None:
             offset=damage.start,
         )
         return
+    if damage.pack and not damage.frames_lost:
+        message = f"bytes {damage.start} to {damage.end} are not what was written"
+        if not damage.end:
+            message = "it can't be read as a pack of its name"
+        found.add(
+            code,
+            _PACKS.get(damage.kind, message),
+            file=f"{PACKS}/{damage.pack}",
+            offset=damage.start,
+        )
+        return
     lost = "an unknown number of" if damage.frames_lost is None else str(damage.frames_lost)
     named = (
         f", among them {len(damage.objects_lost)} objects known by id"
@@ -130,7 +151,7 @@ def report_damage(damage: Damage, found: FindingCollector) -> None:
         code,
         f"{_MESSAGES[code]}: bytes {damage.start} to {damage.end}, {lost} frames lost from "
         f"frame {damage.first_lost} on{named}",
-        file=segment_path(damage.segment),
+        file=f"{PACKS}/{damage.pack}" if damage.pack else segment_path(damage.segment),
         offset=damage.start,
         affects=tuple(f"object {oid}" for oid in damage.objects_lost[:100]),
     )
@@ -145,6 +166,8 @@ def check_end(log: LogSource, found: FindingCollector) -> None:
             file=segment_path(log.torn.segment),
             offset=log.torn.offset,
         )
+    for path in log.superseded:
+        found.add("VS-CON-027", "a pack has what it held", file=path)
     if log.residue is not None:
         found.add(
             "VS-CON-016",
@@ -209,6 +232,8 @@ def _check_file(
     folder, _, name = path.rpartition("/")
     if folder == LOG and segment_number(name) is not None:
         return True
+    if folder == PACKS and pack_range(name) is not None and not bundle:
+        return True
     if path.startswith(LARGE + "/") and _is_large_name(path[len(LARGE) + 1 :]):
         if large is not None and path not in large:
             found.add("VS-CON-013", "the log names no such object", file=path)
@@ -223,7 +248,7 @@ def _is_large_name(name: str) -> bool:
 
 
 def _is_folder(path: str) -> bool:
-    if path in (REFS, "objects", LOG, LARGE, "objects/pack", TMP):
+    if path in (REFS, "objects", LOG, LARGE, PACKS, TMP):
         return True
     if path.split("/", 1)[0] in (CACHE, LOCKS, TMP):
         return True

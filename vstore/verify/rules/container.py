@@ -306,4 +306,53 @@ RULES: Final = (
             "that; and find out what fills the folder.",
         ),
     ),
+    Rule(
+        code="VS-CON-025",
+        slug="pack-damaged",
+        severity="error",
+        summary="a pack of the log is damaged",
+        hint=Hint(
+            "Bytes of a pack were changed or lost after it was written, or they contradict each "
+            "other.",
+            "Frames before the damage hold; what follows was checked only as far as it doesn't "
+            "build on what was lost.",
+            _ANOTHER_COPY,
+        ),
+    ),
+    Rule(
+        code="VS-CON-026",
+        slug="pack-index",
+        severity="error",
+        summary="the index of a pack is not that of its objects",
+        hint=Hint(
+            "Which block has an object follows from the objects; this index says something else, "
+            "so a reader may miss objects that are there.",
+            "The frames of the pack were checked without it, and hold.",
+            "Make the packs anew with vstore repack --all, or get another copy of the package.",
+        ),
+    ),
+    Rule(
+        code="VS-CON-027",
+        slug="pack-replaced",
+        severity="note",
+        bundle="error",
+        summary="a pack has replaced this file, and it is still there",
+        hint=Hint(
+            "A repack was interrupted before it could remove what it had packed.",
+            "Everything: the file is not read any more.",
+            "The next vstore repack removes it.",
+        ),
+    ),
+    Rule(
+        code="VS-CON-028",
+        slug="pack-overlap",
+        severity="error",
+        summary="two packs have the same segments",
+        hint=Hint(
+            "A pack of another copy of the package was put here: a repack only makes packs that "
+            "replace others as a whole.",
+            "What the first of them holds was checked; the other one was not read.",
+            _ANOTHER_COPY,
+        ),
+    ),
 )
