@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final, TypeVar
 
@@ -35,6 +35,8 @@ D = TypeVar("D", bound=Document)
 
 #: Decompressed payloads that are kept, in bytes.
 _CACHE_BYTES: Final = 32 * 1024 * 1024
+#: A frame of more is not kept when it is written.
+_RECENT_BYTES: Final = 1024 * 1024
 #: A frame's place in the index: segment and offset in one integer, shared by its objects.
 _OFFSET_BITS: Final = 40
 _OFFSET_MASK: Final = (1 << _OFFSET_BITS) - 1
@@ -92,6 +94,8 @@ class ObjectReader:
         self._indexed_to: Tail = self.log.tail
         self._frames: OrderedDict[int, _Frame] = OrderedDict()
         self._cached_bytes = 0
+        #: The objects of the frame that this process appended last.
+        self._recent: dict[bytes, bytes] = {}
 
     def close(self) -> None:
         """Close all files."""
@@ -185,11 +189,19 @@ class ObjectReader:
                 self._index_new()
             return changed
 
-    def noted(self, summary: FrameSummary) -> None:
-        """Take note of a frame that this process appended (for the writer)."""
+    def noted(self, summary: FrameSummary, objects: Iterable[tuple[bytes, int, bytes]]) -> None:
+        """Take note of a frame that this process appended (for the writer).
+
+        Args:
+            summary: Its header.
+            objects: Id, kind and bytes of what is in it; a small frame is kept, because what
+                was just published is often what is read next.
+        """
         with self._mutex:
             self._add(summary)
             self._indexed_to = self.log.tail
+            small = summary.raw_length <= _RECENT_BYTES
+            self._recent = {raw: content for raw, _, content in objects} if small else {}
 
     # ---- objects
 
@@ -202,6 +214,9 @@ class ObjectReader:
             UnsupportedError: It is in a frame that this version can't read.
         """
         raw = oid.to_bytes()
+        recent = self._recent.get(raw)
+        if recent is not None:
+            return recent
         frame, entry = self._find(raw, oid)
         if entry.state == "withheld":
             raise NotFoundError(

@@ -299,7 +299,7 @@ class Transaction:
         summary = self._writer.log.append(
             generation=raw_generation, objects=objects, large=large, sync=sync
         )
-        self._reader.noted(summary)
+        self._reader.noted(summary, objects)
         self._pending.clear()
         self._pending_bytes = 0
         self._large.clear()
