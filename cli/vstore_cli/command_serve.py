@@ -69,6 +69,8 @@ def command(
 
     def tell() -> None:
         terminal = session.terminal
+        for sentence in desk.recovered.sentences():
+            terminal.print(sentence)
         terminal.print(f"Serving {settings.origin}/")
         if not desk.accounts.count_admins():
             terminal.print("Nobody can administer yet. Make the first administrator with")

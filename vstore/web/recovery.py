@@ -46,6 +46,17 @@ class Recovered:
     undecided: int = 0
     files: int = 0
 
+    def sentences(self) -> list[str]:
+        """The same for whoever starts the service; nothing where nothing was half done."""
+        told = (
+            (self.done, "{n} answer(s) had been confirmed when the service ended; that stands."),
+            (self.withdrawn, "{n} answer(s) had not come so far; they are drafts again."),
+            (self.lost, "{n} answer(s) came too late: another one was confirmed."),
+            (self.undecided, "{n} confirmation(s) wait for a case that can't be read now."),
+            (self.files, "{n} file(s) that nobody needs any more were removed."),
+        )
+        return [sentence.format(n=count) for count, sentence in told if count]
+
 
 class Recovery:
     """Settles what is begun.

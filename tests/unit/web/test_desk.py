@@ -48,3 +48,10 @@ def test_limits_that_contradict_each_other(tmp_path: Path) -> None:
             upload_policy=UploadPolicy(max_file_bytes=11),
         )
     assert error.value.kind == "invalid_limit"
+
+
+def test_whoever_starts_it_is_told_what_was_half_done() -> None:
+    assert Recovered().sentences() == []
+    told = Recovered(done=1, withdrawn=2, lost=3, undecided=4, files=5).sentences()
+    assert [sentence[0] for sentence in told] == ["1", "2", "3", "4", "5"]
+    assert Recovered(withdrawn=2).sentences() == told[1:2]
