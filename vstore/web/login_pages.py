@@ -21,6 +21,8 @@ __all__ = ["address_of", "enrol", "log_in", "log_out", "show_enrol", "show_login
 #: Codes are long; the limit keeps a guesser from keeping the service busy.
 ENROL_TRIES: Final = 20
 ENROL_WINDOW: Final = 900
+#: Characters from which on a field is more than a choice or a number.
+WRITTEN: Final = 12
 
 
 def address_of(request: Request) -> str:
@@ -72,7 +74,8 @@ def log_in(request: Request, form: Form) -> Response:
     if AGAIN in form:
         session = desk.sessions.find(secret)
         request.state.account = None if session is None else session.account
-        response = render(request, "again.html", again=again, carried=fields)
+        written = [value for _, value in fields if len(value) >= WRITTEN]
+        response = render(request, "again.html", again=again, carried=fields, written=written)
     else:
         response = redirect(request, target)
     cookies.keep_session(request, response, secret)
