@@ -8,7 +8,9 @@ import pytest
 from blake3 import blake3
 
 from vstore.testing.testers_page import ADDRESS, KEY, TEST, Page, Site, Visitor
+from vstore.web import upload_pages
 from vstore.web.draft_content import Answer, DraftContent
+from vstore.web.rates import UPLOAD_RATE
 from vstore.web.upload_pages import with_files
 from vstore.web.upload_policy import UploadPolicy
 
@@ -260,16 +262,23 @@ def test_files_from_another_site_are_not_taken(site: Site) -> None:
     assert left(site) == 0
 
 
-def test_how_often_somebody_sends_files_is_limited(site: Site) -> None:
-    pat = site.tester()
-    pat.claim()
-    account = site.desk.accounts.get("pat").account_id
-    for _ in range(600):
-        site.desk.rates.hit(f"upload:{account}", 600, 600)
-    answer = pat.upload("app.log", LOG, 1)
-    assert answer.status == 429
-    site.clock.tick(601)  # type: ignore[attr-defined]
-    assert pat.upload("app.log", LOG, 1).status == 201
+def test_how_often_somebody_sends_files_is_limited(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = UPLOAD_RATE[1]
+    monkeypatch.setattr(upload_pages, "UPLOAD_RATE", (2, seconds))
+    pat, kim = site.tester("pat"), site.tester("Kim")
+    form = files_page(pat).form(UPLOADS)
+    page = pat.press(form, "Send", files=[("1.log", b"1"), ("2.log", b"2"), ("3.log", b"3")])
+    assert page.status == 429
+    assert names(site) == ["1.log", "2.log"]
+    refused = pat.upload("4.log", b"4", 1)
+    assert refused.status == 429
+    assert "try again in a moment" in refused.json()["error"]["message"]
+    # What others send doesn't count.
+    assert kim.upload("5.log", b"5", 1).status == 409
+    site.clock.tick(seconds + 1)  # type: ignore[attr-defined]
+    assert pat.upload("4.log", b"4", 1).status == 201
 
 
 def test_a_draft_names_files_where_they_were_sent_for() -> None:
