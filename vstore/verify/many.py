@@ -79,7 +79,8 @@ def _one_by_one(
         if progress is not None:
             progress(path, 0, 0)
         try:
-            report = _verify(path, options, progress)
+            # Where packages are spread, every processor has one to work at already.
+            report = _verify(path, options, progress, processes=2)
         except Exception as error:  # noqa: BLE001 - one package's fault must not hide others
             if on_fault is not None:
                 on_fault(error)
@@ -88,7 +89,10 @@ def _one_by_one(
 
 
 def _verify(
-    path: str, options: Options, progress: Callable[[str, int, int], None] | None = None
+    path: str,
+    options: Options,
+    progress: Callable[[str, int, int], None] | None = None,
+    processes: int = 1,
 ) -> Report:
     from vstore.verify.replay import verify_package
 
@@ -106,6 +110,7 @@ def _verify(
         expect=options.expect,
         extends=options.extends,
         fail_fast=options.fail_fast,
+        processes=processes,
         progress=told,
     )
 

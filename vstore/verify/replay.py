@@ -22,6 +22,7 @@ from vstore.objects.log import Damage
 from vstore.objects.refs import BadRef
 from vstore.package.checkpoint import Checkpoint
 from vstore.package.documents import Generation
+from vstore.verify.ahead import ReadAhead, can_read_ahead
 from vstore.verify.bundle import open_source
 from vstore.verify.checks.container import (
     check_end,
@@ -74,6 +75,7 @@ def verify_package(
     max_files: int = MAX_FILES,
     fail_fast: bool = False,
     shortcuts: bool = True,
+    processes: int = 1,
     progress: Callable[[int, int], None] | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Report:
@@ -95,6 +97,8 @@ def verify_package(
         shortcuts: Prove sound frames as a whole where that can be done
             (:mod:`vstore.verify.swift`). Without, every member of all is looked at, which
             takes longer and finds the same.
+        processes: 2 to fork a process that reads ahead in a large package, where the system and
+            the threads of this process let it; 1 for none. The report is the same.
         progress: Told after every frame how many objects and bytes were read so far.
         clock: Seconds, for the report only; nothing rests on it.
 
@@ -117,6 +121,7 @@ def verify_package(
             limits=limits,
             fail_fast=fail_fast,
             shortcuts=shortcuts,
+            processes=processes,
             progress=progress,
             clock=clock,
         )
@@ -135,6 +140,7 @@ def verify_source(
     limits: EvidenceLimits | None = None,
     fail_fast: bool = False,
     shortcuts: bool = True,
+    processes: int = 1,
     progress: Callable[[int, int], None] | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Report:
@@ -143,8 +149,8 @@ def verify_source(
     Args:
         source: The package.
         name: What the report calls it.
-        recompute, router, expect, extends, limits, fail_fast, shortcuts, progress, clock: As
-            there.
+        recompute, router, expect, extends, limits, fail_fast, shortcuts, processes: As there.
+        progress, clock: As there.
     """
     began = clock()
     if recompute and router is None:
@@ -158,6 +164,7 @@ def verify_source(
         extends=extends,
         limits=limits,
         shortcuts=shortcuts,
+        processes=processes,
     )
     replay.found.stop_at_error = fail_fast
     replay.progress = progress
@@ -194,7 +201,7 @@ class Replay:
             from, or None.
         limits: Of the evidence of a service that is to go on with it; the default ones by
             default.
-        shortcuts: As for :func:`verify_package`.
+        shortcuts, processes: As for :func:`verify_package`.
     """
 
     def __init__(
@@ -206,10 +213,12 @@ class Replay:
         extends: ObjectId | Checkpoint | None,
         limits: EvidenceLimits | None = None,
         shortcuts: bool = True,
+        processes: int = 1,
     ) -> None:
         self._source = source
         self._expect = expect
         self._recompute = router is not None
+        self._processes = processes
         self._log: LogSource | None = None
         #: Segment and offset of each frame, to find it again.
         self._segments = array("L")
@@ -245,6 +254,9 @@ class Replay:
         )
         self.shortcuts = shortcuts
         self._reader = PublicationReader()
+        self._ahead: ReadAhead | None = None
+        #: Frames that were proved from what another process read of them.
+        self.read_ahead = 0
         self.swift = SwiftPass(self.objects, self.history, self.ledger, self.evidence, router)
 
     def counts(self) -> Counts:
@@ -277,10 +289,14 @@ class Replay:
             self._guard("files", lambda: check_files(self._source, self.found, None))
             return
         try:
+            if self._processes > 1 and self.shortcuts and can_read_ahead(self._source):
+                self._ahead = ReadAhead.start(self._source)
             if not self._guard("frames", self._pass):
                 self._lose("a check was given up")
             self._guard("the end", lambda: self._finish(refs))
         finally:
+            if self._ahead is not None:
+                self._ahead.close()
             self._log.close()
 
     def _refs(self) -> dict[str, ObjectId | BadRef] | None:
@@ -337,6 +353,8 @@ class Replay:
         self._offsets.append(frame.offset)
         if log.foreign(frame):
             self.objects.foreign_frames = number + 1
+        if self._take_ahead(frame, number):
+            return
         try:
             payload = log.payload(frame)
             large = list(frame.large())
@@ -368,6 +386,17 @@ class Replay:
             self.last_generation = frame.generation
             if self._lost is None:
                 self._step(frame)
+
+    def _take_ahead(self, frame: FrameSummary, number: int) -> bool:
+        """Take in a frame that another process read, where there is one and it can be proved."""
+        if self._ahead is None or frame.generation is None or not self._is_spotless():
+            return False
+        publication = self._ahead.publication(number, frame)
+        if publication is None or not self.swift.take(frame, number, publication):
+            return False
+        self.read_ahead += 1
+        self.last_generation = frame.generation
+        return True
 
     def _is_spotless(self) -> bool:
         """Whether nothing was found and all is followed: only then may a short cut be taken."""

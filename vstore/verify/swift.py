@@ -194,17 +194,18 @@ class SwiftPass:
 
     def _new_contents(self, one: Publication, state: EvidenceState) -> dict[str, ReadContent]:
         """The contents that a frame brings: the ones that its reply names and no record has."""
-        wanted = dict.fromkeys(
-            answer.content
-            for answer in one.answers
-            if answer.content is not None and state.contents.get(answer.content) is None
-        )
-        brought = one.ids[2 : 2 + len(one.contents)]
-        if list(wanted) != brought or not all(
-            self._table.all_reached(read.references) for read in one.contents
-        ):
+        found: dict[str, ReadContent] = {}
+        for answer in one.answers:
+            oid, place = answer.content, len(found)
+            if oid is None or oid in found or state.contents.get(oid) is not None:
+                continue
+            read = one.contents[place]
+            if one.ids[2 + place] != oid or not self._table.all_reached(read.references):
+                raise _Unproved
+            found[oid] = read
+        if len(found) != len(one.contents):
             raise _Unproved
-        return dict(zip(brought, one.contents, strict=True))
+        return found
 
     def _facts(self, oid: str, new: dict[str, ReadContent]) -> ContentFacts:
         read = new.get(oid)

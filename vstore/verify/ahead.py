@@ -1,0 +1,208 @@
+"""Reading publications in a second process, while this one follows the history.
+
+Most of a long replay is reading: unpacking, digests, strict decoding, atoms. None of it
+needs another frame (:mod:`vstore.verify.swift_read`), so a forked process does it and sends
+what it read, in the order of the log, through a pipe. Whatever doesn't arrive is read here:
+the other process decides nothing, and where it fails, time is all that is lost.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import marshal
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Any, Final
+
+from vstore.errors import VStoreError
+from vstore.objects.damage import Damage
+from vstore.objects.frame import FrameSummary
+from vstore.objects.frame_table import OBJECT_ENTRY
+from vstore.objects.ids import ObjectId
+from vstore.verify.source import LogSource, PackageSource
+from vstore.verify.swift_contents import Around, ContentFacts, ReadContent
+from vstore.verify.swift_read import Answer, Publication, PublicationReader
+
+__all__ = ["MIN_BYTES", "ReadAhead", "can_read_ahead", "pack", "send", "unpack"]
+
+#: Logs of fewer bytes are read before a process is worth its while.
+MIN_BYTES: Final = 4 << 20
+#: Frames that are sent together.
+_TOGETHER: Final = 32
+_LENGTH: Final = 8
+_PIPE_BYTES: Final = 1 << 20
+_SET_PIPE_SIZE: Final = 1031
+
+
+def can_read_ahead(source: PackageSource) -> bool:
+    """Whether a second process can be had here, and is worth it for this package."""
+    if not sys.platform.startswith("linux") or threading.active_count() > 1:
+        return False  # a fork of several threads may find locks that nobody will open
+    if len(os.sched_getaffinity(0)) < 2:
+        return False
+    try:
+        size = sum(one.size for one in source.entries() if one.path.startswith("objects/log/"))
+    except VStoreError:
+        return False
+    return size >= MIN_BYTES
+
+
+class ReadAhead:
+    """What another process reads of a package; see :meth:`start`.
+
+    Args:
+        pipe: A descriptor that :func:`send` writes to the other end of; closed with this.
+        pid: The process that does, or None.
+    """
+
+    def __init__(self, pipe: int, pid: int | None) -> None:
+        self._pipe = pipe
+        self._pid = pid
+        self._arrived = _received(pipe)
+        self._chunk: list[Any] = []
+        self._first = self._next = 0
+
+    @classmethod
+    def start(cls, source: PackageSource) -> ReadAhead:
+        """Fork a process that reads a package; it opens the log anew."""
+        import fcntl  # not on every system, and only used where there is a fork
+
+        end, write = os.pipe()
+        with contextlib.suppress(OSError):
+            # A larger pipe lets the other process get ahead; the default does as well.
+            fcntl.fcntl(write, _SET_PIPE_SIZE, _PIPE_BYTES)
+        pid = os.fork()
+        if pid == 0:  # pragma: no cover - in the other process
+            try:
+                os.close(end)
+                # Whoever presses Ctrl-C means the first process, which ends this one.
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
+                send(source.log(), write)
+            finally:
+                os._exit(0)
+        os.close(write)
+        return cls(end, pid)
+
+    def publication(self, number: int, frame: FrameSummary) -> Publication | None:
+        """What was read of a frame, or None.
+
+        Args:
+            number: How many frames came before it; more than in any call before.
+            frame: Its header.
+        """
+        try:
+            found = self._found(number)
+            # The very frame, also where somebody writes to the package meanwhile.
+            if found is None or found[0] != frame.digest:
+                return None
+            return unpack(found[1], frame)
+        except Exception:  # noqa: BLE001 - whatever the other process wrote, this one goes on
+            return None
+
+    def _found(self, number: int) -> tuple[bytes, tuple[Any, ...]] | None:
+        while number >= self._next:
+            chunk = next(self._arrived, None)
+            if chunk is None:
+                return None
+            self._chunk, self._first = chunk, self._next
+            self._next += len(chunk)
+        found: tuple[bytes, tuple[Any, ...]] | None = self._chunk[number - self._first]
+        return found
+
+    def close(self) -> None:
+        """End the other process."""
+        os.close(self._pipe)
+        if self._pid is not None:
+            os.kill(self._pid, signal.SIGKILL)
+            os.waitpid(self._pid, 0)
+
+
+def send(log: LogSource, pipe: int) -> None:
+    """Read all frames of a log and write to a pipe what they are, until somebody closes it.
+
+    Args:
+        log: The frames; nothing behind damage is read.
+        pipe: A descriptor; it is closed.
+    """
+    reader = PublicationReader()
+    chunk: list[Any] = []
+    with os.fdopen(pipe, "wb", buffering=0) as stream:
+        for one in log.frames():
+            if isinstance(one, Damage):
+                return
+            found = None
+            # Others are read where their members are looked at.
+            if one.generation is not None:
+                found = reader.read(one, log.payload(one))
+            chunk.append(None if found is None else (one.digest, pack(found)))
+            if len(chunk) >= _TOGETHER:
+                _write(stream, chunk)
+                chunk = []
+        _write(stream, chunk)
+
+
+def _write(stream: Any, chunk: list[Any]) -> None:
+    data = marshal.dumps(chunk)
+    view = memoryview(len(data).to_bytes(_LENGTH, "little") + data)
+    while view:
+        view = view[stream.write(view) :]
+
+
+def _received(pipe: int) -> Iterator[list[Any]]:
+    """The chunks that arrive, until the other end is closed or dies."""
+    with os.fdopen(pipe, "rb", closefd=False) as stream:
+        while len(head := stream.read(_LENGTH)) == _LENGTH:
+            length = int.from_bytes(head, "little")
+            data = stream.read(length)
+            if len(data) != length:
+                return
+            # Written by the process that this one forked, from the same code.
+            yield marshal.loads(data)  # noqa: S302
+
+
+def pack(one: Publication) -> tuple[Any, ...]:
+    """A publication as plain tuples; what its frame says is left out."""
+    return (
+        one.request,
+        one.queries,
+        one.reply,
+        one.results,
+        [tuple(answer) for answer in one.answers],
+        [
+            (*read.facts[:3], tuple(read.facts.around), read.atoms, list(map(str, read.references)))
+            for read in one.contents
+        ],
+        one.rest,
+    )
+
+
+def unpack(packed: tuple[Any, ...], frame: FrameSummary) -> Publication:
+    """The publication that :func:`pack` was given.
+
+    Args:
+        packed: What it gave.
+        frame: The header of the publication's frame.
+    """
+    request, queries, reply, results, answers, contents, rest = packed
+    ids: list[ObjectId] = []
+    sizes: list[int] = []
+    for raw, _, _, _, length in OBJECT_ENTRY.iter_unpack(frame.raw_table):
+        ids.append(str.__new__(ObjectId, "b3:" + raw.hex()))
+        sizes.append(length)
+    return Publication(
+        ids,
+        sizes,
+        request,
+        queries,
+        reply,
+        results,
+        [Answer(*one) for one in answers],
+        [
+            ReadContent(ContentFacts(kind, items, truncated, Around(*around)), atoms, references)
+            for kind, items, truncated, around, atoms, references in contents
+        ],
+        rest,
+    )
