@@ -29,7 +29,8 @@ from vstore.budget.effects import Effect
 from vstore.budget.facts import Facts
 from vstore.budget.state import LedgerState, OpenAction, Outcome
 from vstore.errors import BudgetError, InvalidError, MissingReservation, OperationConflict
-from vstore.objects.ids import Digest, ObjectId
+from vstore.objects.canonical import encode
+from vstore.objects.ids import Digest, ObjectId, digest_of
 from vstore.objects.sealed import Sealed, seal
 
 __all__ = ["Planned", "entry_of", "find_reservation", "plan", "plan_all", "recognise"]
@@ -104,7 +105,9 @@ def find_reservation(
     return action
 
 
-def plan(state: LedgerState, revision: int, command: Command, facts: Facts) -> Planned | Outcome:
+def plan(
+    state: LedgerState, revision: int, command: Command, facts: Facts, *, is_read: bool = False
+) -> Planned | Outcome:
     """What a command does, or the outcome of the one that it repeats.
 
     The state stays as it is.
@@ -115,6 +118,8 @@ def plan(state: LedgerState, revision: int, command: Command, facts: Facts) -> P
             ``reopen``, the revision that ends.
         command: What is asked.
         facts: The rest of the package.
+        is_read: Whether the command's members come from a document that was read strictly, so
+            that their ranges needn't be checked again.
 
     Raises:
         InvalidError: A member of the command, or its policy, is out of range.
@@ -131,7 +136,7 @@ def plan(state: LedgerState, revision: int, command: Command, facts: Facts) -> P
     if type(revision) is not int or revision < 1:
         raise InvalidError("an analysis revision is an integer from 1", kind="invalid_revision")
     key = key_of(revision, command)
-    payload = checked_payload(command)
+    payload = digest_of(encode(command)) if is_read else checked_payload(command)
     known = _recognise(state, key, payload)
     if known is not None:
         return known

@@ -49,5 +49,5 @@ def assess(
         The new atoms, sorted, and the novelty score.
     """
     distinct = dict.fromkeys(atoms)
-    novel = sorted(atom for atom in distinct if atom not in seen and atom not in also_seen)
+    novel = sorted([atom for atom in distinct if atom not in seen and atom not in also_seen])
     return novel, novelty_score(len(novel), len(distinct))

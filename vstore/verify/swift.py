@@ -148,8 +148,8 @@ class SwiftPass:
         parent = form.parent
         revision = parent.analysis_revision
         if (
-            ids[-1] != frame.generation
-            or parent_id != frame.parent
+            ids[-1].to_bytes() != frame.raw_generation
+            or parent_id.to_bytes() != frame.raw_parent
             or one.request != request_head(state, revision, parent_id)
             or one.reply != reply_head(ids[0], parent_id)
             or self._table.any_known(ids)

@@ -205,7 +205,7 @@ class LedgerCheck:
         revision = step.generation.analysis_revision if opens else max(state.revision, 1)
         code, message = "VS-LED-004", ""
         try:
-            planned = plan(state, revision, command_of(entry.event), self)
+            planned = plan(state, revision, command_of(entry.event), self, is_read=True)
             if not isinstance(planned, Outcome):
                 return planned
             message = "its command was carried out before"
