@@ -2,8 +2,9 @@
 
 Most of a long replay is reading: unpacking, digests, strict decoding, atoms. None of it
 needs another frame (:mod:`vstore.verify.swift_read`), so a forked process does it and sends
-what it read, in the order of the log, through a pipe. Whatever doesn't arrive is read here:
-the other process decides nothing, and where it fails, time is all that is lost.
+what it read, in the order of the log, through a pipe. This one never waits: whatever didn't
+arrive yet is read here. The other process decides nothing, and where it fails or doesn't get
+a processor, time is all that is lost.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections import deque
 from typing import Any, Final
 
 from vstore.errors import VStoreError
@@ -33,6 +34,8 @@ MIN_BYTES: Final = 4 << 20
 #: Frames that are sent together.
 _TOGETHER: Final = 32
 _LENGTH: Final = 8
+#: Bytes that wait to be taken at the most; a row of frames that has more is read here.
+_MAX_WAITING: Final = 8 << 20
 _PIPE_BYTES: Final = 1 << 20
 _SET_PIPE_SIZE: Final = 1031
 
@@ -59,11 +62,13 @@ class ReadAhead:
     """
 
     def __init__(self, pipe: int, pid: int | None) -> None:
+        os.set_blocking(pipe, False)
         self._pipe = pipe
         self._pid = pid
-        self._arrived = _received(pipe)
-        self._chunk: list[Any] = []
-        self._first = self._next = 0
+        self._waiting = bytearray()
+        #: Rows of frames that arrived, each with the number of its first one.
+        self._rows: deque[tuple[int, list[Any]]] = deque()
+        self._next = 0
 
     @classmethod
     def start(cls, source: PackageSource) -> ReadAhead:
@@ -87,14 +92,20 @@ class ReadAhead:
         return cls(end, pid)
 
     def publication(self, number: int, frame: FrameSummary) -> Publication | None:
-        """What was read of a frame, or None.
+        """What was read of a frame; None where nothing was, or not yet.
 
         Args:
             number: How many frames came before it; more than in any call before.
             frame: Its header.
         """
         try:
-            found = self._found(number)
+            self._receive()
+            while self._rows and number >= self._rows[0][0] + len(self._rows[0][1]):
+                self._rows.popleft()
+            if not self._rows or number < self._rows[0][0]:
+                return None
+            first, row = self._rows[0]
+            found = row[number - first]
             # The very frame, also where somebody writes to the package meanwhile.
             if found is None or found[0] != frame.digest:
                 return None
@@ -102,15 +113,22 @@ class ReadAhead:
         except Exception:  # noqa: BLE001 - whatever the other process wrote, this one goes on
             return None
 
-    def _found(self, number: int) -> tuple[bytes, tuple[Any, ...]] | None:
-        while number >= self._next:
-            chunk = next(self._arrived, None)
-            if chunk is None:
-                return None
-            self._chunk, self._first = chunk, self._next
-            self._next += len(chunk)
-        found: tuple[bytes, tuple[Any, ...]] | None = self._chunk[number - self._first]
-        return found
+    def _receive(self) -> None:
+        """Take what arrived, without waiting for more."""
+        waiting = self._waiting
+        if len(self._rows) > 1 or len(waiting) > _MAX_WAITING:
+            return
+        with contextlib.suppress(BlockingIOError):
+            waiting += os.read(self._pipe, _PIPE_BYTES)
+        while len(waiting) >= _LENGTH:
+            end = _LENGTH + int.from_bytes(waiting[:_LENGTH], "little")
+            if len(waiting) < end:
+                return
+            # Written by the process that this one forked, from the same code.
+            row = marshal.loads(memoryview(waiting)[_LENGTH:end])  # noqa: S302
+            del waiting[:end]
+            self._rows.append((self._next, row))
+            self._next += len(row)
 
     def close(self) -> None:
         """End the other process."""
@@ -128,39 +146,26 @@ def send(log: LogSource, pipe: int) -> None:
         pipe: A descriptor; it is closed.
     """
     reader = PublicationReader()
-    chunk: list[Any] = []
+    row: list[Any] = []
     with os.fdopen(pipe, "wb", buffering=0) as stream:
         for one in log.frames():
             if isinstance(one, Damage):
                 return
             found = None
-            # Others are read where their members are looked at.
             if one.generation is not None:
                 found = reader.read(one, log.payload(one))
-            chunk.append(None if found is None else (one.digest, pack(found)))
-            if len(chunk) >= _TOGETHER:
-                _write(stream, chunk)
-                chunk = []
-        _write(stream, chunk)
+            row.append(None if found is None else (one.digest, pack(found)))
+            if len(row) >= _TOGETHER:
+                _write(stream, row)
+                row = []
+        _write(stream, row)
 
 
-def _write(stream: Any, chunk: list[Any]) -> None:
-    data = marshal.dumps(chunk)
+def _write(stream: Any, row: list[Any]) -> None:
+    data = marshal.dumps(row)
     view = memoryview(len(data).to_bytes(_LENGTH, "little") + data)
     while view:
         view = view[stream.write(view) :]
-
-
-def _received(pipe: int) -> Iterator[list[Any]]:
-    """The chunks that arrive, until the other end is closed or dies."""
-    with os.fdopen(pipe, "rb", closefd=False) as stream:
-        while len(head := stream.read(_LENGTH)) == _LENGTH:
-            length = int.from_bytes(head, "little")
-            data = stream.read(length)
-            if len(data) != length:
-                return
-            # Written by the process that this one forked, from the same code.
-            yield marshal.loads(data)  # noqa: S302
 
 
 def pack(one: Publication) -> tuple[Any, ...]:
