@@ -34,6 +34,8 @@ MIN_BYTES: Final = 4 << 20
 #: Frames that are sent together.
 _TOGETHER: Final = 32
 _LENGTH: Final = 8
+#: Where the frames of a package are.
+_FRAMES: Final = ("objects/log/", "objects/pack/")
 #: Bytes that wait to be taken at the most; a row of frames that has more is read here.
 _MAX_WAITING: Final = 8 << 20
 _PIPE_BYTES: Final = 1 << 20
@@ -47,7 +49,7 @@ def can_read_ahead(source: PackageSource) -> bool:
     if len(os.sched_getaffinity(0)) < 2:
         return False
     try:
-        size = sum(one.size for one in source.entries() if one.path.startswith("objects/log/"))
+        size = sum(one.size for one in source.entries() if one.path.startswith(_FRAMES))
     except VStoreError:
         return False
     return size >= MIN_BYTES
@@ -106,8 +108,8 @@ class ReadAhead:
                 return None
             first, row = self._rows[0]
             found = row[number - first]
-            # The very frame, also where somebody writes to the package meanwhile.
-            if found is None or found[0] != frame.digest:
+            # The same ids, to which the documents were held, whoever writes meanwhile.
+            if found is None or found[0] != frame.raw_table:
                 return None
             return unpack(found[1], frame)
         except Exception:  # noqa: BLE001 - whatever the other process wrote, this one goes on
@@ -154,7 +156,7 @@ def send(log: LogSource, pipe: int) -> None:
             found = None
             if one.generation is not None:
                 found = reader.read(one, log.payload(one))
-            row.append(None if found is None else (one.digest, pack(found)))
+            row.append(None if found is None else (bytes(one.raw_table), pack(found)))
             if len(row) >= _TOGETHER:
                 _write(stream, row)
                 row = []
