@@ -121,12 +121,10 @@ def test_every_answer_has_the_stated_headers(
 
 
 def test_no_route_takes_what_another_site_sends(people: dict[str, Visitor]) -> None:
+    # test_security has all combinations; here every route meets the three kinds.
     origins: list[dict[str, str]] = [
         {},
         {"sec-fetch-site": "cross-site"},
-        {"sec-fetch-site": "same-site", "origin": "http://localhost:8484"},
-        {"origin": "https://evil.example"},
-        {"origin": "null"},
         {"authorization": "Bearer vst_0", "origin": "https://evil.example"},
     ]
     for method, path in everything():
