@@ -65,6 +65,8 @@ class Bench:
         gc.collect()
         gc.freeze()
         self.package = root / "evidence"
+        #: A copy of it, repacked.
+        self.packed = root / "packed"
 
     def row(
         self, what: str, peer: str, value: float, reach: float, aim: float, *, more: bool
@@ -194,11 +196,22 @@ class Bench:
         self._bundle(git)
 
     def _size(self, git: Git) -> None:
-        ours = disk_bytes(self.package / "objects")
+        loose = disk_bytes(self.package / "objects")
         theirs = disk_bytes(git.root / ".git" / "objects")
-        self.facts["bytes"] = {"vstore": ours, "git": theirs}
+        shutil.copytree(self.package, self.packed)
+        found = run([*VSTORE, "repack"], cwd=self.packed)
+        if found.code:
+            raise SystemExit(f"vstore repack exits {found.code}")
+        ours = disk_bytes(self.packed / "objects")
+        self.facts["bytes"] = {"vstore": loose, "vstore after repack": ours, "git": theirs}
+        self.facts["repack_seconds"] = found.seconds
         self.row(
-            f"size on disk, N={self.count}", "git after gc", ours / theirs, 0.6, 0.3, more=False
+            f"size on disk after repack, N={self.count}",
+            "git after gc",
+            ours / theirs,
+            0.6,
+            0.3,
+            more=False,
         )
         self.sizes["git after gc"] = [(self.count, theirs)]
         self.sizes["naive cumulative index"] = [
@@ -211,8 +224,8 @@ class Bench:
         say("verifying")
         peaks: list[int] = []
 
-        def ours() -> float:
-            found = run([*VSTORE, "verify", "--no-recompute", str(self.package)])
+        def verify(package: Path) -> float:
+            found = run([*VSTORE, "verify", "--no-recompute", str(package)])
             if found.code:
                 raise SystemExit(f"vstore verify exits {found.code}")
             peaks.append(found.peak)
@@ -221,8 +234,13 @@ class Bench:
         def theirs() -> float:
             return run(["git", "-C", str(git.root), "fsck", "--full"]).seconds
 
-        mine, peer = interleaved([ours, theirs], 3)
-        self.facts["verify_seconds"] = {"vstore": mine, "git fsck --full": peer}
+        sides = [lambda: verify(self.package), lambda: verify(self.packed), theirs]
+        mine, packed, peer = interleaved(sides, 3)
+        self.facts["verify_seconds"] = {
+            "vstore": mine,
+            "vstore after repack": packed,
+            "git fsck --full": peer,
+        }
         self.row(f"verify, N={self.count}", "git fsck --full", peer / mine, 3, 6, more=True)
         self.row("peak memory of that, MiB", "itself", max(peaks) / 2**20, 256, 128, more=False)
 

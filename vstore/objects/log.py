@@ -631,6 +631,17 @@ class LogReader:
                 pack = self._moved(number, error)
         return pack.read(number, offset)
 
+    def stored(self, frame: FrameSummary) -> bytes | None:
+        """The stored payload of a frame that was checked a moment ago, None of one in a pack."""
+        if self.packs.covering(frame.segment) is not None:
+            return None
+        try:
+            start = frame.offset + frame.header_length
+            return pread(self.fd(frame.segment), frame.stored_length, start)
+        except IntegrityError as error:
+            self._moved(frame.segment, error)
+            return None
+
     def payload(self, frame: FrameSummary) -> bytes:
         """The uncompressed objects of a frame that was checked a moment ago.
 
@@ -638,14 +649,11 @@ class LogReader:
             IntegrityError: Table or compressed bytes contradict the header.
             UnsupportedError: Features that this version doesn't know.
         """
+        stored = self.stored(frame)
+        if stored is not None:
+            return read_payload(frame, stored)
         pack = self.packs.covering(frame.segment)
-        if pack is None:
-            try:
-                start = frame.offset + frame.header_length
-                stored = pread(self.fd(frame.segment), frame.stored_length, start)
-                return read_payload(frame, stored)
-            except IntegrityError as error:
-                pack = self._moved(frame.segment, error)
+        assert pack is not None
         return pack.read(frame.segment, frame.offset)[1]
 
     def find_packed(self, oid: bytes) -> FrameSummary | None:

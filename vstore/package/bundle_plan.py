@@ -10,17 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from blake3 import blake3
+
 from vstore.errors import IntegrityError, LimitExceeded
 from vstore.objects.frame import FrameSummary, LargeEntry, read_payload
 from vstore.objects.frame_copy import copy_frame, reduce_frame
 from vstore.objects.frame_table import NO_GENERATION
-from vstore.objects.ids import PREFIX, ObjectId, object_id
+from vstore.objects.ids import PREFIX, ObjectId
 from vstore.objects.plain_json import MAX_DOCUMENT_BYTES
 from vstore.objects.reader import ObjectReader
 from vstore.objects.reference_decoder import ReferenceDecoder
 from vstore.objects.segment import SegmentHeader, encode_segment_header
 from vstore.package.bundle_log import SEGMENT_BYTES, segment_salt
 from vstore.package.reachable import References
+
+#: Stored payloads that are kept from the first pass to the second, in bytes.
+_KEPT_BYTES = 64 * 1024 * 1024
 
 __all__ = ["BundlePlan", "LogBuilder", "plan_bundle"]
 
@@ -44,6 +49,8 @@ class BundlePlan:
     frames: list[FrameSummary]
     large: list[LargeEntry] = field(default_factory=list)
     raw_bytes: int = 0
+    #: The stored payloads of the first frames, so that they aren't read twice.
+    stored: list[bytes] = field(default_factory=list)
 
 
 def plan_bundle(
@@ -65,13 +72,21 @@ def plan_bundle(
     references = References(decoder, objects.get)
     frames: list[FrameSummary] = []
     large: dict[ObjectId, LargeEntry] = {}
+    kept: list[bytes] = []
+    room = _KEPT_BYTES
     for frame in objects.frames():
-        _survey(objects, frame, references, large)
+        room -= frame.stored_length
+        stored = None if frame.derived or room < 0 else objects.log.stored(frame)
+        payload = objects.log.payload(frame) if stored is None else read_payload(frame, stored)
+        _survey(objects, frame, payload, references, large)
+        if stored is not None and len(kept) == len(frames):
+            kept.append(stored)
         frames.append(frame)
     wanted = references.reachable([head])
     if since is not None:
         wanted -= references.reachable([since])
     plan = BundlePlan(head, since, {bytes.fromhex(oid[len(PREFIX) :]) for oid in wanted}, frames)
+    plan.stored = kept
     plan.large = sorted(
         (entry for oid, entry in large.items() if oid in wanted and entry.state == "present"),
         key=lambda entry: entry.oid,
@@ -83,21 +98,22 @@ def plan_bundle(
 def _survey(
     objects: ObjectReader,
     frame: FrameSummary,
+    payload: bytes,
     references: References,
     large: dict[ObjectId, LargeEntry],
 ) -> None:
-    # The frame was checked a moment ago.
-    payload = objects.log.payload(frame)
-    for oid, kind, state, offset, length in frame.objects():
-        if state != "present":
+    check = not frame.derived
+    for raw, kind, state, offset, length in frame.raw_entries():
+        oid = PREFIX + raw.hex()
+        if state:
             references.note_size(oid, length, withheld=True)
             continue
         content = payload[offset : offset + length]
-        if object_id(content) != oid:
+        if check and blake3(content).digest() != raw:
             raise IntegrityError(
                 f"the stored bytes of {oid} have another digest", kind="bad_object", object=oid
             )
-        references.note(oid, content, is_document=kind == "document")
+        references.note(oid, content, is_document=kind == 1)
     for entry in frame.large():
         large.setdefault(entry.oid, entry)
         if entry.state == "present" and entry.kind == "document":
@@ -145,27 +161,31 @@ class LogBuilder:
         # What an incremental bundle needs of frames before the generation that it continues
         # comes as objects alone: that generation doesn't lead there.
         before = self._plan.since is not None
-        for frame in self._plan.frames:
+        for number, frame in enumerate(self._plan.frames):
             ids = frame.raw_ids()
             keep = [raw for raw in ids if raw in self._left]
             publish = not before and frame.raw_generation != NO_GENERATION
             if keep or publish:
-                yield from self._add(frame, set(keep), whole=len(keep) == len(ids), publish=publish)
+                yield from self._add(
+                    number, set(keep), whole=len(keep) == len(ids), publish=publish
+                )
             if before and frame.generation == self._plan.since:
                 before = False
         if self._segment:
             yield bytes(self._segment)
 
-    def _add(
-        self, frame: FrameSummary, keep: set[bytes], *, whole: bool, publish: bool
-    ) -> Iterator[bytes]:
+    def _add(self, number: int, keep: set[bytes], *, whole: bool, publish: bool) -> Iterator[bytes]:
         if len(self._segment) >= SEGMENT_BYTES:
             yield bytes(self._segment)
             self._previous = len(self._segment)
             self._segment.clear()
         if not self._segment:
             self._begin_segment()
-        found, stored = self._objects.log.read(frame.segment, frame.offset)
+        found = self._plan.frames[number]
+        if number < len(self._plan.stored):
+            stored = self._plan.stored[number]
+        else:
+            found, stored = self._objects.log.read(found.segment, found.offset)
         self._sequence += 1
         offset = len(self._segment)
         bulk = found.raw_generation == NO_GENERATION

@@ -14,14 +14,13 @@ from typing import Final
 from vstore.errors import IntegrityError
 from vstore.objects.ids import ObjectId
 from vstore.objects.plain_json import MAX_DOCUMENT_BYTES
-from vstore.objects.reference_decoder import Named, ReferenceDecoder
+from vstore.objects.reference_decoder import ReferenceDecoder
 
 __all__ = ["References"]
 
 _ID_TEXT: Final = re.compile(rb'"(b3:[0-9a-f]{64})"')
 _ID: Final = re.compile(r"b3:[0-9a-f]{64}")
 _START: Final = b'{"'
-_NOTHING: Final = Named([], [])
 
 
 class References:
@@ -35,18 +34,22 @@ class References:
     def __init__(self, decoder: ReferenceDecoder, read: Callable[[ObjectId], bytes]) -> None:
         self._decoder = decoder
         self._read = read
-        self._named: dict[str, Named] = {}
+        # Tuples of texts, of which there are as many as documents: the garbage collector soon
+        # passes them over, as it never does lists.
+        self._named: dict[str, tuple[str, ...]] = {}
+        #: Of documents that name mere bytes, whose use decides nothing.
+        self._contents: dict[str, tuple[str, ...]] = {}
         #: Documents of unknown schemas: what they name may be no objects at all.
         self._guessed: set[str] = set()
         #: Every object that was met, and its size in bytes.
         self._sizes: dict[str, int] = {}
         self._withheld: set[str] = set()
 
-    def note(self, oid: ObjectId, content: bytes, *, is_document: bool) -> None:
+    def note(self, oid: str, content: bytes, *, is_document: bool) -> None:
         """Take note of an object and of what it names.
 
         Args:
-            oid: Its id.
+            oid: Its id, as text.
             content: Its bytes.
             is_document: Whether it was stored as a document; what was stored as mere bytes is
                 looked at when a document leads to it.
@@ -55,7 +58,7 @@ class References:
         if is_document:
             self._take(oid, content)
 
-    def note_size(self, oid: ObjectId, size: int, *, withheld: bool = False) -> None:
+    def note_size(self, oid: str, size: int, *, withheld: bool = False) -> None:
         """Take note of an object whose bytes are not at hand: a large one, or withheld."""
         self._sizes[oid] = size
         if withheld:
@@ -82,12 +85,13 @@ class References:
             if oid not in self._sizes:
                 raise _missing(oid)
             followed.add(oid)
-            named = self._of(oid)
-            objects = named.objects
+            objects = self._named.get(oid)
+            if objects is None:
+                objects = self._look(oid)
             if oid in self._guessed:
-                objects = [one for one in objects if one in self._sizes]
+                objects = tuple(one for one in objects if one in self._sizes)
             stack += [one for one in objects if one not in followed]
-            for one in named.contents:
+            for one in self._contents.get(oid, ()):
                 if one not in found:
                     if one not in self._sizes:
                         raise _missing(one)
@@ -96,24 +100,25 @@ class References:
                         stack.append(one)
         return found | followed
 
-    def _of(self, oid: str) -> Named:
-        named = self._named.get(oid)
-        if named is not None:
-            return named
+    def _look(self, oid: str) -> tuple[str, ...]:
+        """What an object names that was stored as mere bytes, or wasn't noted."""
         if oid not in self._withheld and self._sizes[oid] <= MAX_DOCUMENT_BYTES:
             content = self._read(ObjectId(oid))
             if content.startswith(_START):
                 return self._take(oid, content)
-        return _NOTHING
+        return ()
 
-    def _take(self, oid: str, content: bytes) -> Named:
+    def _take(self, oid: str, content: bytes) -> tuple[str, ...]:
         named = self._decoder.read(content)
         if named is None:
             self._guessed.add(oid)
             texts = dict.fromkeys(one.decode("ascii") for one in _ID_TEXT.findall(content))
-            named = Named(list(texts), [])
-        self._named[oid] = named
-        return named
+            objects = self._named[oid] = tuple(texts)
+            return objects
+        if named.contents:
+            self._contents[oid] = tuple(named.contents)
+        objects = self._named[oid] = tuple(named.objects)
+        return objects
 
 
 def _missing(oid: str) -> IntegrityError:
