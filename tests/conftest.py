@@ -22,6 +22,12 @@ settings.register_profile(
 )
 settings.load_profile("vstore")
 
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--pictures FOLDER``: the browser tests keep a picture of every page there."""
+    parser.addoption("--pictures", metavar="FOLDER", default=None)
+
+
 _CACHE = Path(__file__).parents[1] / ".cache" / "releases"
 
 

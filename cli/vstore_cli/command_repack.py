@@ -35,7 +35,7 @@ def command(
     the same with packs and without.
 
     \b
-    Examples:
+    Example:
       vstore repack --dry-run
       vstore repack
     """

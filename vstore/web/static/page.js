@@ -132,6 +132,10 @@
 
     form.addEventListener("input", changed);
     form.addEventListener("change", changed);
+    // What was typed, or chosen, before this script was there.
+    const touched = (one) =>
+      ["checkbox", "radio"].includes(one.type) ? one.checked !== one.defaultChecked : one.value !== one.defaultValue;
+    if ([...form.querySelectorAll("input:not([type=file]), textarea")].some(touched)) changed();
     form.addEventListener("submit", async (event) => {
       clearTimeout(timer);
       if (closed) {
