@@ -1,7 +1,7 @@
 """Every page and state: no fault that axe finds, and a picture of it for whoever wants one.
 
-``pytest tests/browser/test_pages_look.py --pictures FOLDER`` keeps the pictures. The one that
-the README shows is ``test.png``.
+``pytest -m deep tests/browser/test_pages_look.py --pictures FOLDER`` keeps the pictures. The one
+that the README shows is ``tour.png``: docs/images/testers-page.png.
 """
 
 from __future__ import annotations
@@ -34,6 +34,12 @@ class Album:
         self._folder = folder
         self._look = look
         self._axe = Axe()
+
+    def tour(self, page: Page) -> None:
+        """The picture of the README: what fits a window, as it comes up."""
+        if self._folder is not None and self._look == "desk":
+            page.evaluate("scrollTo(0, 0)")
+            page.screenshot(path=self._folder / "tour.png")
 
     def look(self, page: Page, name: str) -> None:
         """The page as it is now, by the rules of WCAG 2.2 AA as far as a program can tell."""
@@ -90,6 +96,8 @@ def test_of_a_tester(
     _send(pat, shot)
     pat.saved()
     album.look(pat.page, "draft")
+    pat.page.reload()
+    album.tour(pat.page)
     kim.page.goto(test)
     album.look(kim.page, "request-held")
     # Something is missing.

@@ -13,7 +13,7 @@
     Object.entries(values ?? {}).reduce((all, [name, value]) => all.replaceAll(`{${name}}`, value), text ?? "");
 
   const clock = (instant) =>
-    new Intl.DateTimeFormat(document.documentElement.lang, { hour: "2-digit", minute: "2-digit", second: "2-digit" })
+    new Intl.DateTimeFormat(document.documentElement.lang, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" })
       .format(new Date(instant));
 
   const headers = { Accept: "application/json" };
