@@ -294,9 +294,7 @@ def check_refs(refs: dict[str, bytes], past: list[dict[str, str]], report: Repor
         if raw is None:
             lags = _may_be_absent(name, refs, past)
         elif value is not None:
-            lags = any(one.get(name) == value for one in past[1:]) or _is_mixed(
-                value, [one[name] for one in past if name in one]
-            )
+            lags = any(one.get(name) == value for one in past[1:])
         else:
             left = _ref_rest(raw)
             lags = left is not None and any(
@@ -320,15 +318,6 @@ def _ref_rest(raw: bytes) -> str | None:
     if len(raw) > 68 or not re.fullmatch(rb"(b|b3|b3:[0-9a-f]{0,64})?", left):
         return None
     return left.decode()
-
-
-def _is_mixed(value: str, expected: list[str]) -> bool:
-    """Whether a value begins as one of these and ends as another."""
-    return any(
-        any(one.startswith(value[:at]) for one in expected)
-        and any(one.endswith(value[at:]) for one in expected)
-        for at in range(len(value) + 1)
-    )
 
 
 def _may_be_absent(name: str, refs: dict[str, bytes], past: list[dict[str, str]]) -> bool:

@@ -345,7 +345,6 @@ def fail_at_each_operation(
             assert io.failed is None or io.failed.name in {
                 "create",
                 "write",
-                "link",
                 "replace",
                 "sync",
                 "sync_folder",

@@ -19,7 +19,7 @@
 ``frame_walk``            frames forwards and backwards, checked
 ``log`` ``log_writer``    the append-only log of frames: reading, appending
 ``large`` ``large_writer``  objects kept in files of their own: reading, writing
-``refs`` ``ref_writer``   named object ids, a checked projection of the log
+``refs``                  named object ids, a checked projection of the log
 ``locks``                 locks between processes
 ``reader`` ``writer``     the object store of one package: reading, writing
 ``transaction``           objects on their way into a package

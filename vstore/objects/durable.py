@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -21,7 +20,6 @@ __all__ = ["REAL", "DurableIO", "storage_error"]
 
 _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 _APPEND: Final = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
-_OVERWRITE: Final = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def _data_sync(fd: int) -> None:
@@ -144,36 +142,6 @@ class DurableIO:
             os.replace(source, target)  # noqa: PTH105 - one system call
         except OSError as error:
             raise storage_error(error, "rename to", target) from error
-
-    def link(self, path: Path, name: Path) -> bool:
-        """Give a file one more name; False where it can't have it."""
-        try:
-            os.link(path, name)
-        except OSError:
-            return False
-        return True
-
-    def overwrite(self, path: Path, content: bytes) -> bool:
-        """Give a file that nobody else names another content of the same size.
-
-        Unlike :meth:`write_atomic` it touches nothing but the bytes, so a power cut may leave
-        a part of them. False where there is no such file: an absent one, one of another size
-        or with a second name.
-        """
-        try:
-            fd = os.open(path, _OVERWRITE)
-        except OSError:
-            return False
-        try:
-            found = os.fstat(fd)
-            fits = found.st_nlink == 1 and found.st_size == len(content)
-            if not fits or not stat.S_ISREG(found.st_mode):
-                return False
-            return os.pwrite(fd, content, 0) == len(content)
-        except OSError as error:
-            raise storage_error(error, "write", path) from error
-        finally:
-            self.close(fd)
 
     def unlink(self, path: Path) -> None:
         """Remove a file; an absent one is fine."""

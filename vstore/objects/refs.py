@@ -13,8 +13,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from itertools import takewhile
-from operator import eq
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -162,10 +160,9 @@ def classify(
     Returns:
         A state for each name in ``actual`` and ``expected``. ``lagging``: the value of an
         earlier publication (also of a ref that the head no longer has), a file that is empty
-        or zeros or ends too early, one that begins with one value and ends with another, or a
-        ref that the generation named by ``refs/generation`` didn't have yet.
-        ``refs/generation`` itself is there from the package's creation, empty until the first
-        publication, so its absence is never a lag.
+        or zeros or ends too early, or a ref that the generation named by ``refs/generation``
+        didn't have yet. ``refs/generation`` itself is there from the package's creation,
+        empty until the first publication, so its absence is never a lag.
     """
     past = _Past(earlier)
     states: dict[str, RefState] = {}
@@ -181,8 +178,7 @@ def classify(
         elif past.first(partial(_has_value, name, value)) is not None:
             states[name] = "lagging"
         else:
-            torn = _is_torn(value, [expected.get(name), *past.values(name)])
-            states[name] = "lagging" if torn else "foreign"
+            states[name] = "foreign"
     return states
 
 
@@ -213,35 +209,12 @@ def _may_be_missing(
     return at is not None and name not in at
 
 
-def _is_torn(value: ObjectId, whole: Iterable[ObjectId | None]) -> bool:
-    """Whether a value begins as one of these and ends as another.
-
-    A power cut leaves that of a value that was being written over an older one. Nothing else
-    does: digests have nothing in common by chance.
-    """
-    begins = ends = 0
-    for one in whole:
-        if one is not None:
-            begins = max(begins, _same(value, one))
-            ends = max(ends, _same(reversed(value), reversed(one)))
-    return begins + ends >= len(value)
-
-
-def _same(one: Iterable[str], other: Iterable[str]) -> int:
-    """How many characters agree from the beginning on."""
-    return sum(1 for _ in takewhile(bool, map(eq, one, other)))
-
-
 def _empty(value: ObjectId | BadRef) -> bool:
     return isinstance(value, BadRef) and value.reason == "empty"
 
 
 def _any(_: Refs) -> bool:
     return True
-
-
-def _none(_: Refs) -> bool:
-    return False
 
 
 def _begins_with(name: str, start: str, one: Refs) -> bool:
@@ -258,11 +231,6 @@ class _Past:
     def __init__(self, source: Iterable[Refs]) -> None:
         self._source: Iterator[Refs] = iter(source)
         self._seen: list[Refs] = []
-
-    def values(self, name: str) -> Iterator[ObjectId | None]:
-        """What a ref was."""
-        self.first(_none)
-        return (one.get(name) for one in self._seen)
 
     def first(self, wanted: Callable[[Refs], bool]) -> Refs | None:
         for one in self._seen:

@@ -35,8 +35,14 @@ from vstore.objects.layout import (
 from vstore.objects.locks import LOCK_TIMEOUT, PUBLICATION, PackageLock, now
 from vstore.objects.log_writer import SEGMENT_BYTES, LogWriter, random_salt
 from vstore.objects.reader import ObjectReader
-from vstore.objects.ref_writer import RefWriter
-from vstore.objects.refs import GENERATION, check_ref_name, classify, read_refs, ref_path
+from vstore.objects.refs import (
+    GENERATION,
+    check_ref_name,
+    classify,
+    encode_ref,
+    read_refs,
+    ref_path,
+)
 from vstore.objects.sorted_tables import DoubtfulCache
 from vstore.objects.transaction import Transaction
 
@@ -99,7 +105,7 @@ class ObjectWriter:
         #: Frames that the index written last covers; -1 before the first publication.
         self._covered = -1
         self._index_given_up = False
-        self._ref_files = RefWriter(root, io, self._ref_temporary)
+        self._ref_paths: dict[str, Path] = {}
 
     @classmethod
     def create(cls, root: Path, **options: Unpack[WriterOptions]) -> ObjectWriter:
@@ -248,12 +254,18 @@ class ObjectWriter:
         return behind
 
     def _write_ref(self, name: str, value: ObjectId | None, *, durable: bool) -> None:
+        path = self._ref_paths.get(name)
+        if path is None:
+            path = self._ref_paths[name] = ref_path(self.root, name)
         if value is None:
-            self._ref_files.remove(name)
+            self.io.unlink(path)
             return
         if durable:
-            self.ensure_folder(self.root / REFS)
-        self._ref_files.write(name, value, durable=durable)
+            self.ensure_folder(path.parent)
+        # Always a new file, so that a power cut leaves one value, whole or cut (docs/adr/0014).
+        self.io.write_atomic(
+            path, encode_ref(value), temporary=self._ref_temporary(), durable=durable
+        )
 
     def _ref_temporary(self) -> Path:
         # A package that came in a bundle has no such folder yet, and anybody may remove it.

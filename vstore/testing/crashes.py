@@ -69,7 +69,7 @@ class _Write(NamedTuple):
 
 
 class _Name(NamedTuple):
-    """A change of names: ``create``, ``mkdir``, ``link``, ``replace`` or ``unlink``."""
+    """A change of names: ``create``, ``mkdir``, ``replace`` or ``unlink``."""
 
     kind: str
     path: str
@@ -126,11 +126,6 @@ class _Disk:
             )
         elif operation.name == "sync":
             self._sync_file(self.current[name])
-        elif operation.name == "link":
-            assert operation.target is not None
-            second = self.relative(operation.target)
-            self.current[second] = self.current[name]
-            self.pending_names.append(_Name("link", second, "", self.current[name]))
         elif operation.name == "replace":
             assert operation.target is not None
             target = self.relative(operation.target)

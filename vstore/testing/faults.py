@@ -18,7 +18,6 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-from vstore.errors import StorageError
 from vstore.objects.durable import REAL, DurableIO, storage_error
 
 __all__ = [
@@ -32,7 +31,7 @@ __all__ = [
 ]
 
 OperationName = Literal[
-    "mkdir", "create", "open", "write", "sync", "sync_folder", "link", "replace", "unlink", "mark"
+    "mkdir", "create", "open", "write", "sync", "sync_folder", "replace", "unlink", "mark"
 ]
 
 _MAY_BE_UNKNOWN: Final = frozenset(("sync", "sync_folder"))
@@ -47,7 +46,7 @@ class Operation(NamedTuple):
 
     name: OperationName
     path: Path
-    #: The new name of a renamed file, the second one of a linked file.
+    #: The new name of a renamed file.
     target: Path | None = None
     #: Where in the file the bytes went.
     offset: int = 0
@@ -112,32 +111,9 @@ class CountingIO(DurableIO):
         self._count(Operation("replace", source, target))
         self.inner.replace(source, target)
 
-    def link(self, path: Path, name: Path) -> bool:
-        try:
-            self._count(Operation("link", path, name))
-        except StorageError:
-            return False
-        return self.inner.link(path, name)
-
-    def overwrite(self, path: Path, content: bytes) -> bool:
-        fits = path.is_file() and (path.stat().st_size, path.stat().st_nlink) == (len(content), 1)
-        if fits:
-            self._count(Operation("write", path, content=content))
-        return self.inner.overwrite(path, content)
-
     def unlink(self, path: Path) -> None:
         self._count(Operation("unlink", path))
         self.inner.unlink(path)
-
-
-def _write_part(io: DurableIO, operation: Operation, fd: int, percent: int) -> None:
-    """What arrives of a write that fails."""
-    part = operation.content[: len(operation.content) * percent // 100]
-    if part and fd >= 0:
-        io.write(fd, part)
-    elif part:
-        with operation.path.open("r+b") as file:
-            file.write(part)
 
 
 class RecordingIO(CountingIO):
@@ -208,7 +184,9 @@ class FaultyIO(CountingIO):
         if due and (not self.only or operation.name in self.only):
             self.failed = self.failed or operation
             if operation.name == "write":
-                _write_part(self.inner, operation, fd, self.written)
+                part = operation.content[: len(operation.content) * self.written // 100]
+                if part:
+                    self.inner.write(fd, part)
             outcome = "unknown" if operation.name in _MAY_BE_UNKNOWN else "none"
             error = OSError(self.error, os.strerror(self.error))
             raise storage_error(error, operation.name, operation.path, outcome) from error
@@ -236,7 +214,9 @@ class KillingIO(CountingIO):
         if self.count < self.kill_at:
             return
         if self.count == self.kill_at and operation.name == "write":
-            _write_part(self.inner, operation, fd, self.written)
+            part = operation.content[: len(operation.content) * self.written // 100]
+            if part:
+                self.inner.write(fd, part)
         if self.simulate:
             raise SimulatedDeath
         os.kill(os.getpid(), signal.SIGKILL)

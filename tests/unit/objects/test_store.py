@@ -180,10 +180,9 @@ def test_one_sync_for_each_publication(root: Path) -> None:
         HISTORY.publish(writer, number)
         assert recorder.operations[-1].target == root / "refs/generation"
         traces.append([operation.name for operation in recorder.operations])
-    # A ref's file is the one that was replaced before, also by another process: none is made.
-    ref = ["write", "link", "replace"]
-    made = ["create", *ref]
-    assert traces[0] == ["open", "sync", "write", "sync", *ref, *made, *ref]
+    # A ref's file is always a new one: nothing is written over what another write left.
+    ref = ["create", "write", "replace"]
+    assert traces[0] == ["open", "sync", "write", "sync", *ref, *ref, *ref]
     assert traces[1] == ["write", "sync", *ref, *ref]
     assert traces[2] == ["write", "sync", *ref, *ref, *ref]
     writer.close()
@@ -206,34 +205,6 @@ def test_files_of_refs_are_never_written_under_a_second_name(root: Path) -> None
             assert (
                 root.parent / f"{old}-first"
             ).read_text() == f"{HISTORY.refs(old - 1)['first']}\n"
-
-
-@pytest.mark.parametrize("what", ["short", "folder", "link", "fifo", "no folder"])
-def test_what_lies_where_files_of_refs_are_kept_does_no_harm(root: Path, what: str) -> None:
-    make(root, 4)
-    victim = root.parent / "victim"
-    victim.write_bytes(bytes(68))
-    for name in ("first", "generation"):
-        for turn in (0, 1):
-            path = root / f"cache/ref-{name}-{turn}"
-            path.unlink(missing_ok=True)
-            if what == "short":
-                path.write_bytes(b"b3:")
-            elif what == "folder":
-                path.mkdir()
-            elif what == "link":
-                path.symlink_to(victim)
-            elif what == "fifo":
-                os.mkfifo(path)
-    if what == "no folder":
-        shutil.rmtree(root / "cache")
-    writer = ObjectWriter.open(root)
-    for number in (5, 6, 7):
-        HISTORY.publish(writer, number)
-        assert writer.reader.refs() == HISTORY.refs(number)
-    writer.close()
-    assert victim.read_bytes() == bytes(68)
-    assert check_store(root, HISTORY, 7, 7) == 7
 
 
 def test_a_first_process_syncs_what_another_one_wrote(root: Path) -> None:
