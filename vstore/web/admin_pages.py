@@ -11,6 +11,7 @@ from vstore.errors import ConflictError, InvalidError, NotFoundError, StateError
 from vstore.web.accounts import Account, Role
 from vstore.web.desk import Desk
 from vstore.web.form_errors import FieldError
+from vstore.web.forms import number_of
 from vstore.web.handlers import Form
 from vstore.web.rendering import redirect, render
 
@@ -97,7 +98,7 @@ def add_token(request: Request, form: Form) -> Response:
 def revoke_token(request: Request, form: Form) -> Response:  # noqa: ARG001
     """Void a bot's token."""
     account = _account(request)
-    token_id = request.path_params["token"]
+    token_id = number_of(request.path_params["token"])
     if all(token_id != one.token_id for one in _desk(request).tokens.list(account.name)):
         raise NotFoundError("there is no such token", kind="unknown_token")
     _desk(request).tokens.revoke(token_id, by=request.state.account.name)
@@ -156,7 +157,7 @@ def _code(request: Request, account: Account, code: str) -> Response:
 
 
 def _account(request: Request) -> Account:
-    return _desk(request).accounts.by_id(request.path_params["tester"])
+    return _desk(request).accounts.by_id(number_of(request.path_params["tester"]))
 
 
 def _desk(request: Request) -> Desk:

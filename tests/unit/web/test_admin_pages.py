@@ -183,3 +183,14 @@ def test_the_activity_says_who_did_what_when(site: Site) -> None:
     for before in ("x", "-1", "9" * 30, "0", "²"):
         assert visitor.get(f"/admin/audit?before={before}").status == 200
     assert "Nothing has happened yet." in visitor.get("/admin/audit?before=0").text
+
+
+@pytest.mark.parametrize("number", ["x", "0", "-1", "1e3", "²", "9" * 19, "9" * 5000])
+def test_a_number_in_an_address_may_be_anything(site: Site, number: str) -> None:
+    admin = site.tester("Ada", role="admin")
+    assert admin.get(f"/admin/testers/{number}").status == 404
+    assert admin.post(f"/admin/testers/{number}/disable").status == 404
+    ada = site.desk.accounts.get("Ada").account_id
+    assert admin.post(f"/admin/testers/{ada}/tokens/{number}/revoke").status == 404
+    # Nor does it trip over what somebody who isn't logged in asks for.
+    assert site.visitor().get(f"/admin/testers/{number}").location.startswith("/login")
