@@ -57,7 +57,9 @@ def change_password(request: Request, form: Form) -> Response:
     except InvalidError:
         return _page(request, [FieldError("password", "password.refused")])
     # Every session has ended, also this one; it goes on under a new secret.
-    secret = desk.sessions.log_in(account.name, form.get("password"), address=address_of(request))
+    secret = desk.sessions.log_in(
+        account.name, form.get("password"), address=address_of(request), counted=False
+    )
     response = redirect(request, "/account", notice="password_changed")
     cookies.keep_session(request, response, secret)
     return response

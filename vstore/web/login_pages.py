@@ -14,6 +14,7 @@ from vstore.web.form_errors import FieldError, password_errors
 from vstore.web.handlers import Form
 from vstore.web.login_again import AGAIN, carried, safe_path
 from vstore.web.problems import NotLoggedIn, TooMany
+from vstore.web.rates import network
 from vstore.web.rendering import redirect, render
 
 __all__ = ["address_of", "enrol", "log_in", "log_out", "show_enrol", "show_login"]
@@ -107,16 +108,25 @@ def enrol(request: Request, form: Form) -> Response:
     errors += password_errors(password, form.get("password_again"))
     if errors:
         return _enrol(request, code=code, errors=errors)
+    place = f"enrol:{network(address)}"
     try:
-        desk.rates.hit(f"enrol:{address}", ENROL_TRIES, ENROL_WINDOW)
+        desk.rates.hit(place, ENROL_TRIES, ENROL_WINDOW)
         account = desk.enrolment.redeem(code, password)
+        # A right code is no guess: a whole office may enrol from one address.
+        desk.rates.give_back(place)
     except TooMany as error:
         errors.append(FieldError("code", "login.too_many", _minutes(error)))
         return _enrol(request, code=code, errors=errors, status=429)
     except VStoreError as error:
         errors.append(FieldError(*_code_error(error)))
         return _enrol(request, code=code, errors=errors)
-    secret = desk.sessions.log_in(account.name, password, address=address)
+    secret = desk.sessions.log_in(
+        account.name,
+        password,
+        address=address,
+        replacing=request.state.session_secret,
+        counted=False,
+    )
     response = redirect(request, "/", notice="welcome")
     cookies.keep_session(request, response, secret)
     return response

@@ -59,7 +59,13 @@ class Sessions:
         self._rates = Rates(database)
 
     def log_in(
-        self, name: str, password: str, *, address: str | None, replacing: str | None = None
+        self,
+        name: str,
+        password: str,
+        *,
+        address: str | None,
+        replacing: str | None = None,
+        counted: bool = True,
     ) -> str:
         """Begin a session.
 
@@ -71,6 +77,9 @@ class Sessions:
             password: Its password.
             address: Where from, for the rates and the audit trail.
             replacing: The secret of a session that this browser had; it ends.
+            counted: Count it for the rates, and let them refuse it. Not for who has just set
+                this password with a code or the old one: what others tried wrongly from the
+                same place must not hide from them that it is set.
 
         Returns:
             The secret of the new session. Only its hash is kept.
@@ -82,9 +91,10 @@ class Sessions:
         key, place = name_key(name[: 4 * MAX_NAME]), network(address)
         of_name, of_place = f"login {place} {key}", f"login {place}"
         # Counted before the password is looked at, so that many tries at once don't get by.
-        with self._database.transaction():
-            self._rates.hit(of_place, *_PER_PLACE)
-            self._rates.hit(of_name, *_PER_NAME)
+        if counted:
+            with self._database.transaction():
+                self._rates.hit(of_place, *_PER_PLACE)
+                self._rates.hit(of_name, *_PER_NAME)
         with self._database.reading() as db:
             row = _login_row(db, key)
         known = None if row is None else row["password_hash"]
@@ -104,7 +114,8 @@ class Sessions:
                 raise _wrong()
             now = self._database.now()
             self._rates.clear(of_name)
-            self._rates.give_back(of_place)
+            if counted:
+                self._rates.give_back(of_place)
             db.execute(
                 "DELETE FROM sessions WHERE created_at <= ? OR last_seen <= ?",
                 (now - ABSOLUTE_SECONDS, now - IDLE_SECONDS),

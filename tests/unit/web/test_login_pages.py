@@ -197,6 +197,56 @@ def test_a_code_is_not_used_up_by_a_bad_password(
     assert site.desk.enrolment.redeem(code, PASSWORD).name == "pat"
 
 
+def test_a_code_begins_a_session_of_its_own(site: Site) -> None:
+    browser = site.tester("pat")
+    before = browser.client.cookies["vstore"]
+    site.desk.accounts.add("kim", by="tests")
+    code = site.desk.enrolment.new_code("kim", by="tests")
+    fields = [("code", code), ("password", PASSWORD), ("password_again", PASSWORD)]
+    assert browser.post("/enrol", fields).location == "/"
+    # As with a login, who was logged in here before isn't any more.
+    assert site.desk.sessions.find(before) is None
+
+
+def test_what_others_tried_from_here_does_not_hide_that_a_password_is_set(site: Site) -> None:
+    site.desk.accounts.add("kim", by="tests")
+    kim = site.visitor()
+    for _ in range(10):
+        kim.log_in("kim", "wrong password")
+    assert kim.log_in("kim", "wrong password").status == 429
+    code = site.desk.enrolment.new_code("kim", by="tests")
+    fields = [("code", code), ("password", PASSWORD), ("password_again", PASSWORD)]
+    page = kim.post("/enrol", fields)
+    assert (page.status, page.location) == (200, "/")
+    for number in range(60):
+        site.visitor().log_in(f"nobody-{number}", "wrong password")
+    assert site.visitor().log_in("kim", PASSWORD).status == 429
+    other = "other horse battery"
+    page = kim.post(
+        "/account/password",
+        [("password_now", PASSWORD), ("password", other), ("password_again", other)],
+    )
+    assert (page.status, page.location) == (200, "/account")
+
+
+def test_an_office_enrols_from_one_address(site: Site) -> None:
+    for number in range(21):
+        site.desk.accounts.add(f"pat {number}", by="tests")
+        code = site.desk.enrolment.new_code(f"pat {number}", by="tests")
+        fields = [("code", code), ("password", PASSWORD), ("password_again", PASSWORD)]
+        assert site.visitor().post("/enrol", fields).location == "/"
+
+
+def test_codes_are_guessed_no_longer_from_the_next_address_of_a_household(site: Site) -> None:
+    statuses = []
+    fields = [("code", "AAAAA-BBBBB"), ("password", PASSWORD), ("password_again", PASSWORD)]
+    for number in range(21):
+        visitor = site.visitor()
+        visitor.client._transport.client = (f"2001:db8::{number:x}", 1)
+        statuses.append(visitor.post("/enrol", fields).status)
+    assert statuses == [422] * 20 + [429]
+
+
 def test_guessing_codes_ends_soon(site: Site) -> None:
     visitor = site.visitor()
     fields = [("code", "AAAAA-AAAAA"), ("password", PASSWORD), ("password_again", PASSWORD)]
