@@ -18,6 +18,7 @@ from vstore.web.request_views import (
     answer_view,
     attached_files,
     desk_of,
+    entry_for_person,
     key_of,
     path_of,
     receipt_of,
@@ -73,7 +74,7 @@ def _preview(
 def confirm(request: Request, form: Form) -> Response:
     """Store the answer that was shown, and no other; a second click shows the same receipt."""
     desk, key, account = desk_of(request), key_of(request), request.state.account
-    entry = desk.board.entry(key)
+    entry = entry_for_person(request)
     try:
         desk.confirming.confirm(
             key,

@@ -18,7 +18,7 @@ from vstore.web.forms import headline, number_of
 from vstore.web.handlers import Form
 from vstore.web.refusals import refused
 from vstore.web.rendering import redirect, render, words_for
-from vstore.web.request_views import desk_of, key_of, path_of, row_of
+from vstore.web.request_views import desk_of, entry_for_person, key_of, path_of, row_of
 from vstore.web.words import Words
 
 __all__ = ["Difference", "chosen", "differences", "resolve", "show"]
@@ -239,7 +239,7 @@ def _page(request: Request, *, status: int, moved: bool = False) -> Response:
 def resolve(request: Request, form: Form) -> Response:
     """Save what was chosen; the refused text stays on record all the same."""
     desk, key, account = desk_of(request), key_of(request), request.state.account
-    entry = desk.board.entry(key)
+    entry = entry_for_person(request)
     draft = desk.drafts.load(key, account)
     number = number_of(form.get("conflict"))
     copies = [one for one in draft.conflicts if one.conflict_id == number]

@@ -28,7 +28,7 @@ from vstore.web.handlers import Form
 from vstore.web.raster import RASTER_TYPES
 from vstore.web.refusals import refused
 from vstore.web.rendering import redirect, render, wants_json, words_for
-from vstore.web.request_views import ShownFile, desk_of, key_of, path_of, row_of
+from vstore.web.request_views import ShownFile, desk_of, entry_for_person, key_of, path_of, row_of
 from vstore.web.uploads import Upload
 
 __all__ = ["save", "show", "uploaded_files"]
@@ -124,7 +124,7 @@ def _form(request: Request, entry: BoardEntry, draft: Draft, faults: list[ShownF
 def save(request: Request, form: Form) -> Response:
     """Keep what was typed, then go where its button leads."""
     desk, key, account = desk_of(request), key_of(request), request.state.account
-    entry = desk.board.entry(key)
+    entry = entry_for_person(request)
     content = content_of(form, entry.request)
     base, fence = number_of(form.get("revision")), number_of(form.get("fence"))
     then, _, which = form.get("then").partition(":")

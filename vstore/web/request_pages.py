@@ -19,6 +19,7 @@ from vstore.web.request_views import (
     answer_view,
     attached_files,
     desk_of,
+    entry_for_person,
     key_of,
     path_of,
     row_of,
@@ -108,7 +109,7 @@ def _page(
 def claim(request: Request, form: Form) -> Response:  # noqa: ARG001
     """Take a test, and go on to its draft."""
     desk, key = desk_of(request), key_of(request)
-    entry = desk.board.entry(key)
+    entry = entry_for_person(request)
     try:
         desk.claims.claim(key, request.state.account)
     except VStoreError as error:
@@ -119,7 +120,7 @@ def claim(request: Request, form: Form) -> Response:  # noqa: ARG001
 def renew(request: Request, form: Form) -> Response:
     """A sign of life from an open page."""
     desk, key = desk_of(request), key_of(request)
-    entry = desk.board.entry(key)
+    entry = entry_for_person(request)
     try:
         renewed = desk.claims.renew(key, request.state.account, number_of(form.get("fence")))
     except VStoreError as error:
@@ -132,7 +133,7 @@ def renew(request: Request, form: Form) -> Response:
 def release(request: Request, form: Form) -> Response:
     """Give a test back."""
     desk, key = desk_of(request), key_of(request)
-    entry = desk.board.entry(key)
+    entry = entry_for_person(request)
     try:
         desk.claims.release(key, request.state.account, number_of(form.get("fence")))
     except VStoreError as error:
@@ -143,7 +144,7 @@ def release(request: Request, form: Form) -> Response:
 def decline(request: Request, form: Form) -> Response:
     """Say that one won't do a test, and why."""
     desk, key = desk_of(request), key_of(request)
-    entry = desk.board.entry(key)
+    entry = entry_for_person(request)
     reason = form.get("reason")
     fence = number_of(form.get("fence")) if "fence" in form else None
     try:

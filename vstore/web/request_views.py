@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from starlette.requests import Request
 
+from vstore.errors import StateError
 from vstore.handoff.documents import AsyncTestFeedback, AsyncTestRequest, Attachment
 from vstore.web.accounts import Account
 from vstore.web.board import BoardEntry, RequestKey
@@ -28,6 +29,7 @@ __all__ = [
     "answer_view",
     "attached_files",
     "desk_of",
+    "entry_for_person",
     "key_of",
     "path_of",
     "receipt_of",
@@ -141,6 +143,22 @@ def key_of(request: Request) -> RequestKey:
     return RequestKey(found["case"], found["package"], found["request"])
 
 
+def entry_for_person(request: Request) -> BoardEntry:
+    """The test that an address names, to be changed by whoever is logged in.
+
+    Raises:
+        NotFoundError: There is none.
+        StateError: It is for a bot (``wrong_executor``), also where an account of the reader's
+            own holds it with a token: what a program observed, no person confirms for it.
+    """
+    entry = desk_of(request).board.entry(key_of(request))
+    if entry.request.executor != "human":
+        raise StateError(
+            "this test is for a bot", kind="wrong_executor", hint="a bot answers it by the API"
+        )
+    return entry
+
+
 def path_of(key: RequestKey) -> str:
     """The address of a test's page."""
     return "/r/" + "/".join(quote(one, safe="") for one in key)
@@ -172,7 +190,9 @@ def rows_of(request: Request, entries: Iterable[BoardEntry]) -> list[Row]:
 def _row(entry: BoardEntry, claim: Claim | None, account: Account, *, drafted: bool) -> Row:
     question = entry.request.question
     first = headline(question)
-    mine = claim is not None and claim.account_id == account.account_id
+    automated = entry.request.executor == "automated"
+    # What a bot holds under the reader's own name is nothing that they can go on with here.
+    mine = claim is not None and claim.account_id == account.account_id and not automated
     other = None if claim is None or mine else claim
     return Row(
         key=entry.key,
@@ -181,7 +201,7 @@ def _row(entry: BoardEntry, claim: Claim | None, account: Account, *, drafted: b
         rest=question.strip().removeprefix(first).strip(),
         deadline=entry.request.deadline,
         overdue=entry.overdue,
-        automated=entry.request.executor == "automated",
+        automated=automated,
         answered=entry.status == "answered",
         confirmed_by=entry.confirmed_by,
         confirmed_at=entry.confirmed_at,

@@ -23,7 +23,7 @@ from vstore.web.forms import headline, number_of
 from vstore.web.rates import UPLOAD_RATE, upload_key
 from vstore.web.refusals import file_refusal, refused
 from vstore.web.rendering import redirect, render, words_for
-from vstore.web.request_views import ShownFile, desk_of, key_of, path_of, row_of
+from vstore.web.request_views import ShownFile, desk_of, entry_for_person, key_of, path_of, row_of
 from vstore.web.upload_stream import FileSink, MultipartFiles, RefusedFile, boundary_of
 from vstore.web.uploads import Upload
 
@@ -120,7 +120,7 @@ async def _feed(request: Request, write: Callable[[bytes], Awaitable[None]]) -> 
 
 async def _take_body(request: Request) -> Response:
     desk, key, account = desk_of(request), key_of(request), request.state.account
-    entry = await run_in_threadpool(desk.board.entry, key)
+    entry = await run_in_threadpool(entry_for_person, request)
     name = request.query_params.get("name", "")
     fence = number_of(request.query_params.get("fence", ""))
     declared = number_of(request.headers.get("content-length", ""))
@@ -192,7 +192,7 @@ def _piece(request: Request, template: str, file: ShownFile, place: str = "") ->
 
 async def _take_form(request: Request) -> Response:
     desk, key, account = desk_of(request), key_of(request), request.state.account
-    entry = await run_in_threadpool(desk.board.entry, key)
+    entry = await run_in_threadpool(entry_for_person, request)
 
     def begin(fields: dict[str, str], name: str) -> FileSink:
         _count(request)

@@ -262,6 +262,36 @@ def test_a_test_for_a_bot_is_shown_and_not_offered(
     assert "A bot does this test" in refused.text
 
 
+def test_what_a_bot_holds_nobody_goes_on_with_on_the_page(
+    tmp_path: Path, make_site: Callable[..., Site]
+) -> None:
+    folder = tmp_path / "bot"
+    ask(folder, executor="automated")
+    site = make_site(folder)
+    # A bot's token, and somebody who logged in with the same account.
+    pat = site.tester("pat")
+    account = site.desk.accounts.get("pat")
+    fence = site.desk.claims.claim(KEY, account, executor="automated").fence
+    before = site.desk.claims.holder(KEY)
+    draft = site.desk.drafts.load(KEY, account)
+    saved = site.desk.drafts.save(KEY, account, fence, 0, draft.content)
+    page = pat.get(TEST)
+    assert "A bot does this test" in page.text
+    for action in ("release", "decline", "draft"):
+        assert not page.offers(f"{TEST}/{action}")
+    assert not pat.get(f"{TEST}/draft").offers(f"{TEST}/draft")
+    fields = [("fence", str(fence)), ("revision", "1"), ("reason", "no"), ("digest", "x")]
+    for action in ("claim", "renew", "release", "decline", "draft", "conflict", "confirm"):
+        refused = pat.post(f"{TEST}/{action}", fields)
+        assert refused.status == 409, action
+        assert "A bot does this test" in refused.text, action
+    assert pat.upload("a.txt", b"text", fence).status == 409
+    assert site.desk.claims.holder(KEY) == before
+    assert site.desk.claims.declines(KEY) == []
+    assert site.desk.drafts.load(KEY, account) == saved
+    assert site.desk.uploads.list(KEY, account) == []
+
+
 def test_answered_tests_show_their_answer(tmp_path: Path, make_site: Callable[..., Site]) -> None:
     folder = tmp_path / "story"
     (folder / "work").mkdir(parents=True)
