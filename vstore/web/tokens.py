@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from vstore.errors import InvalidError, NotFoundError, StateError
+from vstore.errors import InvalidError, NotFoundError, StateError, StorageError
 from vstore.web.accounts import Account, Accounts, account_of
 from vstore.web.audit import Audit
 from vstore.web.database import Database
@@ -161,7 +162,8 @@ class Tokens:
         if row is None:
             return None
         if row["last_used"] is None or row["last_used"] <= now - _TOUCH_SECONDS:
-            with self._database.transaction() as db:
+            # As with a session: what a full disk can't note down, one may read all the same.
+            with suppress(StorageError), self._database.transaction() as db:
                 db.execute(
                     "UPDATE tokens SET last_used = ? WHERE token_id = ?", (now, row["token_id"])
                 )

@@ -244,3 +244,18 @@ def test_the_trail_of_a_login(sessions: Sessions, audit: Audit) -> None:
         ("Pat", "session.ended", {}),
         ("Pat", "session.began", {"address": "192.0.2.7"}),
     ]
+
+
+def test_a_session_goes_on_where_its_use_cannot_be_noted(
+    sessions: Sessions, database: Database, clock: FrozenClock
+) -> None:
+    secret = sessions.log_in("Pat", PASSWORD, address=None)
+    clock.tick(HOUR)
+    with database.reading() as db:
+        connection = db
+    connection.execute("PRAGMA query_only = ON")  # as a disk that is full
+    assert sessions.find(secret) is not None
+    # It ends all the same when it wasn't used for long enough.
+    clock.tick(11 * HOUR)
+    assert sessions.find(secret) is None
+    connection.execute("PRAGMA query_only = OFF")

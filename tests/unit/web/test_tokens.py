@@ -84,3 +84,17 @@ def test_what_is_refused(tokens: Tokens) -> None:
         tokens.create("nobody", "x", "x")
     with pytest.raises(NotFoundError):
         tokens.list("nobody")
+
+
+def test_a_token_counts_where_its_use_cannot_be_noted(
+    accounts: Accounts, tokens: Tokens, database: Database
+) -> None:
+    accounts.add("night", by="x")
+    secret = tokens.create("night", "nightly", by="x")
+    with database.reading() as db:
+        connection = db
+    connection.execute("PRAGMA query_only = ON")  # as a disk that is full
+    found = tokens.find(secret)
+    assert found is not None
+    assert found.name == "night"
+    assert [one.last_used for one in tokens.list("night")] == [None]
