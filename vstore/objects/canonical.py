@@ -45,6 +45,10 @@ _is_schema_name: Final = re.compile(r"[a-z][a-z0-9-]{0,63}-v[1-9][0-9]{0,3}").fu
 _find_bound: Final = re.compile(
     r"Expected `(str|int|array|object)`( of length)? ([<>]=?) (-?[0-9]+)(?: - at |$)"
 ).match
+#: A member of the type that is missing; its name is ours and none of the document's.
+_find_missing: Final = re.compile(
+    r"Object missing required field `([A-Za-z_]{1,64})`(?: - at |$)"
+).match
 _find_pointer: Final = re.compile(
     r" - at (?:`key` in )?`(\$(?:\.[A-Za-z_]{1,64}|\[[0-9]+\]|\[\.\.\.\]){0,64})`\Z"
 ).search
@@ -230,7 +234,10 @@ def _explain(
 
 
 def _bound(error: msgspec.ValidationError) -> str | None:
-    """Which bound of its type a member breaks, where that is all that is wrong."""
+    """Which bound of its type a member breaks, or which is missing, where that is all."""
+    missing = _find_missing(str(error))
+    if missing is not None:
+        return f"the member {missing[1]} is missing"
     found = _find_bound(str(error))
     if found is None:
         return None

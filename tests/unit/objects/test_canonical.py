@@ -483,3 +483,29 @@ def test_a_type_without_a_hook_is_a_mistake_of_ours() -> None:
 def test_the_module_keeps_its_names() -> None:
     for name in canonical.__all__:
         assert hasattr(canonical, name)
+
+
+@pytest.mark.parametrize(
+    ("text", "pointer", "hint"),
+    [
+        ('{"schema":"test-sample-v1"}', "$", "the member b is missing"),
+        (
+            '{"a":"","b":1,"by_name":{},"inner":{"name":"n"},"schema":"test-sample-v1"}',
+            "$.inner",
+            "the member refs is missing",
+        ),
+        # What a document says stays out of it.
+        (
+            '{"a":"Object missing required field `evil`","b":"x","schema":"test-sample-v1"}',
+            "$.b",
+            None,
+        ),
+    ],
+    ids=["whole", "part", "quoted"],
+)
+def test_a_missing_member_is_named(text: str, pointer: str, hint: str | None) -> None:
+    with pytest.raises(InvalidError) as caught:
+        canonical.decode(text.encode(), Sample)
+    assert caught.value.kind == "invalid_document"
+    assert caught.value.details["pointer"] == pointer
+    assert caught.value.hint == hint
