@@ -23,8 +23,14 @@ def upload_key(account_id: int) -> str:
 
 def network(address: str | None) -> str:
     """What counts as one place: an IPv4 address, or the /64 that one household or server has."""
+    text = address or ""
+    # Some proxies pass the port on too, which is another one with each connection.
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
     try:
-        found = ipaddress.ip_address((address or "").partition("%")[0])
+        found = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
         return (address or "unknown")[:100]
     if isinstance(found, ipaddress.IPv6Address):

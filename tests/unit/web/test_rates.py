@@ -106,8 +106,28 @@ def test_like_a_list_of_instants(
         ("", "unknown"),
         ("testclient", "testclient"),
         ("x" * 500, "x" * 100),
+        # As some proxies pass them on.
+        ("192.0.2.7:50123", "192.0.2.7"),
+        ("[2001:db8:1:2:3::4]:50123", "2001:db8:1:2::/64"),
+        ("[2001:db8:1:2:3::4]", "2001:db8:1:2::/64"),
+        ("[", "["),
+        ("a:b", "a:b"),
     ],
-    ids=["v4", "mapped", "v6", "scoped", "none", "empty", "name", "long"],
+    ids=[
+        "v4",
+        "mapped",
+        "v6",
+        "scoped",
+        "none",
+        "empty",
+        "name",
+        "long",
+        "v4-port",
+        "v6-port",
+        "v6-brackets",
+        "bracket",
+        "colon",
+    ],
 )
 def test_places(address: str | None, place: str) -> None:
     assert network(address) == place
