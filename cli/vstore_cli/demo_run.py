@@ -327,7 +327,8 @@ def _explained(command: str, what: str) -> list[str]:
     """A command and what it does, beside it where that fits: a path has any length."""
     if len(command) <= 35:
         return [f"{command:<35} {what}"]
-    return [command, f"{'':<35} {what}"]
+    # A comment of the shell: all lines can be pasted as they are.
+    return [f"# {what}:", command]
 
 
 def _goodbye(terminal: Terminal, root: Path) -> None:

@@ -133,7 +133,8 @@ class Service:
         return self.case.tests.snapshot(CASE, PACKAGE)
 
 
-@pytest.fixture(scope="session")
+# Its loop runs as long as it does, in this thread: no longer than the tests of one module.
+@pytest.fixture(scope="module")
 def _playwright() -> Iterator[Playwright]:
     # A busy machine is no fault.
     expect.set_options(timeout=15_000)
@@ -141,7 +142,7 @@ def _playwright() -> Iterator[Playwright]:
         yield playwright
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium(_playwright: Playwright) -> Iterator[Browser]:
     """A real browser. Without one there is nothing to see: skipped, in CI a failure."""
     path = next(filter(None, map(shutil.which, _BROWSERS)), None)
