@@ -35,9 +35,11 @@ def test_hostile_texts_are_shown_as_they_are(service: Service, visit: Visit) -> 
     _nothing_ran(pat.page)
     expect(pat.page.locator("#remarks")).to_have_value(TEXT)
     pat.click("Check the answer")
+    pat.at("/preview")
     _nothing_ran(pat.page)
     expect(pat.page.locator("main")).to_contain_text("onerror=")
     pat.click("Confirm the answer")
+    pat.at("/receipt")
     _nothing_ran(pat.page)
     for place in ("/?show=done", "/admin/audit", "/admin/testers", "/account"):
         kim.page.goto(place)

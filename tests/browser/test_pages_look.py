@@ -68,6 +68,7 @@ def album(look: str, request: pytest.FixtureRequest) -> Album:
 
 
 def _send(pat: Visitor, path: Path) -> None:
+    expect(pat.page.locator("#files [data-with-script]").first).to_be_visible()
     pat.page.locator("#files input[type=file]").set_input_files(str(path))
     expect(pat.page.locator("#files .file-name").first).to_be_visible()
 
@@ -86,6 +87,7 @@ def test_of_a_tester(
         album.look(pat.page, f"empty-{show}")
     pat.page.goto("/")
     pat.page.locator(".card-title a").click()
+    pat.at("/test-1")
     album.look(pat.page, "request")
     test = pat.page.url
     pat.page.locator("form[action$='/claim'] button").click()
@@ -102,7 +104,7 @@ def test_of_a_tester(
     album.look(kim.page, "request-held")
     # Something is missing.
     pat.page.locator("button[name=then][value=preview]").locator("visible=true").first.click()
-    pat.page.wait_for_load_state()
+    pat.at("/preview")
     album.look(pat.page, "faults")
     pat.page.goto(f"{test}/draft")
     pat.page.locator("[name='answer.seconds']").fill("0.5")
@@ -118,9 +120,10 @@ def test_of_a_tester(
     expect(other.locator("[data-notice] a")).to_be_visible()
     album.look(other, "draft-stale")
     other.locator("[data-notice] a").click()
-    other.wait_for_load_state()
+    expect(other).to_have_url(re.compile("/conflict$"))
     album.look(other, "conflict")
     other.locator("button[name=then][value=chosen]").click()
+    expect(other).to_have_url(re.compile("/draft$"))
     other.close()
     pat.page.goto(f"{test}/uploads")
     album.look(pat.page, "uploads")
@@ -129,7 +132,7 @@ def test_of_a_tester(
     expect(pat.page.locator("form.confirm")).to_be_visible()
     album.look(pat.page, "preview")
     pat.page.locator("form.confirm button").click()
-    expect(pat.page).to_have_url(re.compile("/receipt$"))
+    pat.at("/receipt")
     album.look(pat.page, "receipt")
     kim.page.goto(test)
     album.look(kim.page, "request-answered")
@@ -143,6 +146,7 @@ def test_of_somebody_who_was_superseded(
     pat, kim = visit("Pat", **LOOKS[look]), visit("Kim", **LOOKS[look])
     pat.page.goto("/")
     pat.page.locator(".card-title a").click()
+    pat.at("/test-1")
     test = pat.page.url
     pat.page.locator("form[action$='/claim'] button").click()
     pat.page.locator("[name='answer.log']").fill("Mine.")
@@ -176,4 +180,5 @@ def test_of_an_administrator(service: Service, visit: Visit, album: Album, look:
     boss.page.goto("/admin/testers")
     boss.page.locator("main form [name=name]").fill("Kim")
     boss.page.locator("main form button.primary").first.click()
+    expect(boss.page.locator("h1 bdi")).to_have_text("Kim")
     album.look(boss.page, "code")

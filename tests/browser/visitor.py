@@ -98,6 +98,8 @@ class Visitor:
     def give(self, question: str, *files: Path) -> None:
         """Add files to an answer; returns when the page lists them."""
         group = self.group(question)
+        # Before the script is there, nobody can choose a file here.
+        expect(group.locator("[data-with-script]").first).to_be_visible()
         group.locator("input[type=file]").set_input_files([str(one) for one in files])
         for one in files:
             expect(
@@ -116,6 +118,11 @@ class Visitor:
         self.write("What does the log say?", "It divides by zero.")
         self.give("What does the log say?", log)
         self.write("How long did it take?", "0.5")
+
+    def at(self, place: str) -> None:
+        """Wait until a page is there whose address ends like this."""
+        expect(self.page).to_have_url(re.compile(rf"{place}(\?.*)?$"))
+        self.page.wait_for_load_state()
 
     def saved(self) -> None:
         """Wait until the page says that all is saved."""
