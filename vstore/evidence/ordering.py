@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from operator import lt
 from typing import Any, Final, TypeVar
 
 from vstore.errors import InvalidError
@@ -137,7 +138,7 @@ def arrange(items: Sequence[T], key: Callable[[T], Any]) -> tuple[list[T], list[
         InvalidError: Two different items claim one place (``conflicting_items``).
     """
     keys = [key(item) for item in items]
-    if all(keys[at] < keys[at + 1] for at in range(len(keys) - 1)):
+    if all(map(lt, keys, keys[1:])):
         return list(items), None
     arranged: list[T] = []
     order = [0] * len(keys)

@@ -125,6 +125,17 @@ class SegmentFiles:
         self._fds[number] = fd
         return fd
 
+    def named_size(self, number: int) -> int | None:
+        """The size in bytes of a segment that is open and still has a name; None otherwise."""
+        fd = self._fds.get(number)
+        if fd is None:
+            return None
+        try:
+            found = os.fstat(fd)
+        except OSError:  # pragma: no cover
+            return None
+        return found.st_size if found.st_nlink else None
+
     def header(self, number: int) -> SegmentHeader:
         """The header of a segment.
 

@@ -98,11 +98,17 @@ def faults(parent_id: ObjectId | None, parent: Generation | None, child: Generat
     for name in sorted(RESERVED_ARTIFACTS & child.artifacts.keys()):
         found.append(Fault("artifact", f"/artifacts/{name}", "no artifact of this name", name))
     wanted = declared_roots(parent, child)
-    for role in sorted({*wanted, *child.declared}):
-        roots, claimed = wanted.get(role, []), child.declared.get(role)
-        if claimed != (roots or None):
-            same("declared", f"/declared/{role}", ", ".join(roots) or "nothing new", claimed)
+    for role in _changed(wanted, child.declared):
+        expected = ", ".join(wanted.get(role, ())) or "nothing new"
+        same("declared", f"/declared/{role}", expected, child.declared.get(role))
     return found
+
+
+def _changed(before: Mapping[str, object], now: Mapping[str, object]) -> list[str]:
+    """The names whose values differ, sorted; most often there is one or none."""
+    if before == now:
+        return []
+    return sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
 
 
 def _position_faults(parent: Generation | None, child: Generation) -> list[Fault]:
@@ -156,12 +162,12 @@ def _member_faults(parent: Generation | None, child: Generation) -> list[Fault]:
         None if parent is None else parent.attachments,
         child.attachments,
     )
-    for name in sorted({*old_snapshots, *child.snapshots}):
+    for name in _changed(old_snapshots, child.snapshots):
         pointer = f"/snapshots/{name}"
         unchanged("snapshots", pointer, old_snapshots.get(name), child.snapshots.get(name))
         if name in old_snapshots and child.snapshots.get(name) != old_snapshots[name]:
             found.append(Fault("snapshot", pointer, "kept for ever", "replaced or removed"))
-    for name in sorted({*old_artifacts, *child.artifacts}):
+    for name in _changed(old_artifacts, child.artifacts):
         unchanged(
             f"artifacts.{name}",
             f"/artifacts/{name}",
