@@ -155,8 +155,7 @@ class SortedTables:
         size = KEY_BYTES + found.value_bytes
         for number in range(len(found.keys)):
             page = self._page(table, number)
-            for at in range(0, len(page), size):
-                yield page[at : at + size]
+            yield from [page[at : at + size] for at in range(0, len(page), size)]
 
     def _page(self, table: int, number: int) -> bytes:
         page = self._pages.get((table, number))

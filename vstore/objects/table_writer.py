@@ -55,7 +55,10 @@ def write_files(
         last = kept.pop()
         gone.append(last)
         (file,) = open_files(folder, name, [last], values)
-        merged = [_merged(file.entries(table), new) for table, new in enumerate(merged)]
+        merged = [
+            _merged(file.entries(table), new, value_bytes)
+            for table, (new, value_bytes) in enumerate(zip(merged, values, strict=True))
+        ]
         file.close()
         count += last.entries
     if count:
@@ -80,7 +83,10 @@ def write_cache(path: Path, content: bytes, io: DurableIO) -> None:
     io.write_atomic(path, content, temporary=temporary, durable=False)
 
 
-def _merged(older: Iterable[bytes], newer: Iterable[bytes]) -> list[bytes]:
+def _merged(older: Iterable[bytes], newer: Iterable[bytes], value_bytes: int) -> list[bytes]:
+    if not value_bytes:
+        # Sets of keys, by far the largest tables.
+        return sorted({*older, *newer})
     entries = {one[:KEY_BYTES]: one for one in older}
     entries.update((one[:KEY_BYTES], one) for one in newer)
     return sorted(entries.values())
