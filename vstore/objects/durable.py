@@ -133,8 +133,10 @@ class DurableIO:
 
     def close(self, fd: int) -> None:
         """Close a file; whoever needs its bytes on the disk has synced them before."""
-        with suppress(OSError):
+        try:  # noqa: SIM105 - suppress() takes longer than the call
             os.close(fd)
+        except OSError:
+            pass
 
     def replace(self, source: Path, target: Path) -> None:
         """Rename a file, over an existing one if there is one."""

@@ -6,6 +6,7 @@ files, one frame with one sync, which is the commit point, then the refs.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -106,6 +107,8 @@ class ObjectWriter:
         self._covered = -1
         self._index_given_up = False
         self._ref_paths: dict[str, Path] = {}
+        #: A name in ``tmp/``, which was there, that is free unless a write of a ref failed.
+        self._ref_temporary: Path | None = None
 
     @classmethod
     def create(cls, root: Path, **options: Unpack[WriterOptions]) -> ObjectWriter:
@@ -262,15 +265,25 @@ class ObjectWriter:
             return
         if durable:
             self.ensure_folder(path.parent)
-        # Always a new file, so that a power cut leaves one value, whole or cut (docs/adr/0014).
-        self.io.write_atomic(
-            path, encode_ref(value), temporary=self._ref_temporary(), durable=durable
-        )
+        content = encode_ref(value)
+        try:
+            self._replace_ref(path, content, durable=durable)
+        except StorageError as error:
+            if error.details.get("errno") != errno.ENOENT:
+                raise
+            # Anybody may remove the folder of temporary files, also while this process runs.
+            self._replace_ref(path, content, durable=durable)
 
-    def _ref_temporary(self) -> Path:
-        # A package that came in a bundle has no such folder yet, and anybody may remove it.
-        self.ensure_folder(self.root / TMP)
-        return self.temporary("ref")
+    def _replace_ref(self, path: Path, content: bytes, *, durable: bool) -> None:
+        """Always by a new file: a power cut leaves one value, whole or cut (docs/adr/0014)."""
+        temporary, self._ref_temporary = self._ref_temporary, None
+        if temporary is None:
+            # A package that came in a bundle has no such folder yet.
+            self.ensure_folder(self.root / TMP)
+            temporary = self.temporary("ref")
+        self.io.write_atomic(path, content, temporary=temporary, durable=durable)
+        # The name was renamed away; making another for each ref takes as long as some writes.
+        self._ref_temporary = temporary
 
     def _project_refs(self, refs: Refs) -> None:
         """After the commit point: write what changed, ``generation`` last.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import shutil
 import struct
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -29,13 +31,13 @@ from vstore.objects.large import LARGE_BYTES
 from vstore.objects.layout import large_path
 from vstore.objects.log import Damage, LogReader
 from vstore.objects.reader import ObjectReader
-from vstore.objects.refs import GENERATION, BadRef
+from vstore.objects.refs import GENERATION, BadRef, read_refs
 from vstore.objects.sorted_tables import encode_tables
 from vstore.objects.table_stack import TableFile, open_files, table_path
 from vstore.objects.transaction import BULK_BYTES
 from vstore.objects.tree import Tree
 from vstore.objects.writer import ObjectWriter
-from vstore.testing.faults import RecordingIO
+from vstore.testing.faults import FaultyIO, RecordingIO
 from vstore.testing.store import StoreHistory, check_store, continue_store
 
 HISTORY = StoreHistory()
@@ -205,6 +207,32 @@ def test_files_of_refs_are_never_written_under_a_second_name(root: Path) -> None
             assert (
                 root.parent / f"{old}-first"
             ).read_text() == f"{HISTORY.refs(old - 1)['first']}\n"
+
+
+def test_refs_are_replaced_after_temporary_files_were_removed(root: Path) -> None:
+    history = StoreHistory()
+    with closing(ObjectWriter.create(root)) as writer:
+        for number in range(1, 6):
+            history.publish(writer, number)
+            assert read_refs(root) == history.refs(number)
+            shutil.rmtree(root / "tmp")
+
+
+def test_a_ref_that_could_not_be_written_is_written_under_another_name(root: Path) -> None:
+    history = StoreHistory()
+    faulty = FaultyIO(-1, errno.EIO, only=("replace", "unlink"))
+    with closing(ObjectWriter.create(root, io=faulty)) as writer:
+        for number in (1, 2):
+            history.publish(writer, number)
+        # The name in tmp/ that the ref before had stays taken.
+        faulty.fail_at, faulty.lasting = 0, True
+        history.publish(writer, 3)
+        assert len(list((root / "tmp").iterdir())) == 1
+        assert read_refs(root) == history.refs(2)
+        faulty.lasting = False
+        history.publish(writer, 4)
+        assert len(list((root / "tmp").iterdir())) == 1
+    assert read_refs(root) == history.refs(4)
 
 
 def test_a_first_process_syncs_what_another_one_wrote(root: Path) -> None:
