@@ -21,7 +21,21 @@ except SystemExit:
 print("\\n".join(sorted(sys.modules)), file=sys.stderr)
 """
 _OTHERS: Final = frozenset(
-    {"blake3", "click", "filelock", "msgspec", "re2", "sqlite3", "tarfile", "zipfile", "zstandard"}
+    {
+        "blake3",
+        "click",
+        "dataclasses",
+        "filelock",
+        "inspect",
+        "json",
+        "msgspec",
+        "re2",
+        "sqlite3",
+        "tarfile",
+        "typing_extensions",
+        "zipfile",
+        "zstandard",
+    }
 )
 
 

@@ -72,33 +72,9 @@ def reserve(
     Example:
       vstore budget reserve H1 source.search
     """
-    from vstore.budget.documents import Reserve
-    from vstore_cli.services import open_services
+    from vstore_cli import reserving
 
-    services = open_services(session)
-    if action is None:
-        from vstore_cli.asking import reserve_next
-
-        entry = reserve_next(services, hypothesis, operation)
-    else:
-        entry = services.budget.reserve(
-            services.case_id, services.package_id, hypothesis, action, operation=operation
-        )
-    event = entry.event
-    assert isinstance(event, Reserve)
-    if as_json:
-        session.terminal.json(
-            {
-                "schema": "vstore-budget-reserve/1",
-                "event": event,
-                "account": entry.accounts[0],
-            }
-        )
-        return
-    session.terminal.print(
-        f"reserved {event.action_id} for {hypothesis}: {operation}, cost {event.cost}, "
-        f"balance {entry.accounts[0].balance}"
-    )
+    reserving.reserve(session, hypothesis, operation, action, as_json)
 
 
 @command.command("void", short_help="Give back the credits of an action that never ran.")

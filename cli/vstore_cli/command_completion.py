@@ -23,7 +23,8 @@ def command(session: Session, shell: str) -> None:
     """
     from click.shell_completion import get_completion_class
 
-    from vstore_cli.main import COMPLETE_VARIABLE, cli
+    from vstore_cli.group import cli
+    from vstore_cli.main import COMPLETE_VARIABLE
 
     found = get_completion_class(shell)
     assert found is not None

@@ -21,15 +21,15 @@ from vstore.package.workspace import Workspace
 from vstore.tools.router import Router
 from vstore_cli import demo_material, demo_script
 from vstore_cli.asking import ask
-from vstore_cli.command_log import entries
 from vstore_cli.command_verify import print_report
-from vstore_cli.context import Session
 from vstore_cli.demo_replies import DemoCalls
 from vstore_cli.demo_script import CASE, DATABASE, HYPOTHESES, QUESTIONS, SOURCE, Question
 from vstore_cli.errors import Refused
 from vstore_cli.happenings import Observation
 from vstore_cli.log_lines import OnelineLayout
+from vstore_cli.print_log import entries
 from vstore_cli.services import Services, services_of
+from vstore_cli.session import Session
 from vstore_cli.show_accounts import account_lines
 from vstore_cli.show_answer import result_items
 from vstore_cli.show_brief import EFFECTS

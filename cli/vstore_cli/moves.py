@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from vstore_cli.context import Session
+from vstore_cli.session import Session
 
 if TYPE_CHECKING:
     from vstore.package.pinned import PinnedPackage

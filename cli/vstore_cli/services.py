@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from vstore_cli.context import Session
+from vstore_cli.session import Session
 
 if TYPE_CHECKING:
     from vstore.controller.budget_manager import BudgetManager

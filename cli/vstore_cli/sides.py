@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vstore_cli.context import Session
+from vstore_cli.session import Session
 
 if TYPE_CHECKING:
     from vstore.package.pinned import PinnedPackage

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from vstore_cli.context import Session
 from vstore_cli.errors import Refused
+from vstore_cli.session import Session
 from vstore_cli.workspaces import open_workspace
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from vstore_cli.context import Session
+from vstore_cli.session import Session
 
 if TYPE_CHECKING:
     from vstore.package.workspace import Workspace

@@ -14,7 +14,7 @@ import pytest
 
 from vstore.errors import StorageError, UnsupportedError
 from vstore_cli.commands import COMMANDS
-from vstore_cli.main import cli
+from vstore_cli.group import cli
 
 from .conftest import CommandLine
 

@@ -15,7 +15,7 @@ import pytest
 from vstore.budget.documents import Reserve
 from vstore.package.workspace import Workspace
 from vstore_cli.commands import COMMANDS
-from vstore_cli.main import cli
+from vstore_cli.group import cli
 
 from .conftest import CommandLine
 

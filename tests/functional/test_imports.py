@@ -44,12 +44,23 @@ def test_log_loads_what_is_pinned(package: Path) -> None:
     assert loaded(package, "log", "-n", "20") == baseline["log_imports"]
 
 
+def test_log_loads_neither_click_nor_what_is_slow_to_load(package: Path) -> None:
+    found = set(loaded(package, "log", "-n", "20"))
+    assert "vstore_cli.print_log" in found
+    for name in ("click", "dataclasses", "inspect", "json", "typing_extensions"):
+        assert name not in found, name
+
+
 def test_reserving_loads_nothing_of_other_commands(package: Path) -> None:
     found = set(loaded(package, "budget", "reserve", "H1", "source.search", "--action", "a"))
     assert "vstore.objects.log_writer" in found
     for name in (
+        "click",
+        "dataclasses",
         "filelock",
+        "inspect",
         "re2",
+        "typing_extensions",
         "vstore.handoff",
         "vstore.investigation",
         "vstore.package.case",

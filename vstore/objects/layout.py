@@ -11,7 +11,7 @@ import os
 import re
 import stat
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from vstore.errors import (
     IntegrityError,
@@ -124,7 +124,7 @@ def parse_format(raw: bytes) -> StoreFormat:
     """
     try:
         # The number first: another format may have other members.
-        claimed = decode_value(raw, max_bytes=MAX_FORMAT_BYTES, canonical=False)
+        claimed = _claimed(raw)
         version = claimed.get("format") if isinstance(claimed, dict) else None
         if type(version) is int and version != FORMAT:
             raise UnsupportedError(
@@ -150,6 +150,15 @@ def parse_format(raw: bytes) -> StoreFormat:
             features=unknown,
         )
     return found
+
+
+def _claimed(raw: bytes) -> Any:
+    if raw.endswith(b"\n") and len(raw) <= MAX_FORMAT_BYTES:
+        try:
+            return decode_value(raw[:-1])
+        except InvalidError:
+            pass  # not as this version writes it; reading that loads more of Python
+    return decode_value(raw, max_bytes=MAX_FORMAT_BYTES, canonical=False)
 
 
 def segment_name(number: int) -> str:

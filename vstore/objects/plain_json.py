@@ -7,7 +7,6 @@ has the same for documents with a type.
 
 from __future__ import annotations
 
-import json
 from itertools import accumulate
 from typing import Any, Final
 
@@ -124,6 +123,8 @@ def _integer(text: str) -> int:
 
 def _decode_loose(data: bytes) -> Any:
     # The standard library tells duplicate members apart; msgspec keeps the last one.
+    import json
+
     try:
         value = json.loads(
             data.decode("utf-8"),

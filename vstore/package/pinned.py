@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Final
+
+import msgspec
 
 from vstore.errors import NotFoundError
 from vstore.objects.ids import ObjectId
@@ -24,8 +25,7 @@ __all__ = ["INPUTS_SOURCE", "PinnedPackage"]
 INPUTS_SOURCE: Final = "inputs"
 
 
-@dataclass(frozen=True, slots=True)
-class PinnedPackage:
+class PinnedPackage(msgspec.Struct, frozen=True, eq=False):
     """One generation of a package, and where its objects are; equal by the generation's id.
 
     Attributes:
@@ -35,8 +35,19 @@ class PinnedPackage:
     """
 
     generation_id: ObjectId
-    generation: Generation = field(compare=False, repr=False)
-    objects: ObjectSource = field(compare=False, repr=False)
+    generation: Generation
+    objects: ObjectSource
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PinnedPackage):
+            return NotImplemented
+        return self.generation_id == other.generation_id
+
+    def __hash__(self) -> int:
+        return hash(self.generation_id)
+
+    def __repr__(self) -> str:
+        return f"PinnedPackage(generation_id={self.generation_id!r})"
 
     @property
     def case_id(self) -> str:

@@ -1,0 +1,68 @@
+"""msgspec without ``typing_extensions``: everything but the time is the same."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import msgspec
+
+from vstore_cli.lean_msgspec import import_msgspec
+
+LEAN = "from vstore_cli.lean_msgspec import import_msgspec; import_msgspec()"
+TELL = """
+import sys
+import msgspec
+print("typing_extensions" in sys.modules, file=sys.stderr)
+from typing_extensions import NotRequired, TypedDict
+from msgspec._utils import get_class_annotations
+from vstore_schemas.render import document_types, render
+
+class Partial(TypedDict):
+    one: NotRequired[int]
+
+print(msgspec.json.schema(Partial))
+for kind in (Partial, dict[str, Partial], *document_types().values()):
+    print(msgspec.inspect.type_info(kind))
+    print(get_class_annotations(kind) if isinstance(kind, type) else "")
+for name, kind in document_types().items():
+    print(name, render(name, kind))
+"""
+
+
+def told(script: str) -> tuple[str, str]:
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    return done.stdout, done.stderr.strip()
+
+
+def test_msgspec_reads_the_same_types_either_way() -> None:
+    lean, fat = told(f"{LEAN}\n{TELL}"), told(TELL)
+    assert (lean[1], fat[1]) == ("False", "True")
+    assert lean[0] == fat[0]
+    assert "NotRequired" in lean[0] or "required=False" in lean[0]
+
+
+def test_nothing_happens_where_msgspec_is_there_already() -> None:
+    before = dict(sys.modules)
+    import_msgspec()
+    assert sys.modules == before
+    assert sys.modules["msgspec"] is msgspec
+
+
+def test_typing_extensions_can_be_imported_where_msgspec_cannot() -> None:
+    script = f"""
+import sys
+class Finder:
+    def find_spec(name, path=None, target=None):
+        if name == "msgspec":
+            raise ImportError("broken")
+sys.meta_path.insert(0, Finder)
+try:
+    {LEAN}
+except ImportError as error:
+    print(error)
+import typing_extensions
+"""
+    assert told(script) == ("broken\n", "")
