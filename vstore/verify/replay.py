@@ -49,6 +49,7 @@ from vstore.verify.objects import ObjectTable
 from vstore.verify.report import Counts, FindingCollector, FirstError, Report, unread
 from vstore.verify.source import LogSource, PackageSource
 from vstore.verify.swift import SwiftPass
+from vstore.verify.swift_ledger import read_reserved
 from vstore.verify.swift_read import PublicationReader
 
 if TYPE_CHECKING:
@@ -370,7 +371,10 @@ class Replay:
             return
         if frame.generation is not None and self._is_spotless():
             publication = self._reader.read(frame, payload)
-            if publication is not None and self.swift.take(frame, number, publication):
+            reserved = None if publication is not None else read_reserved(frame, payload)
+            if (publication is not None and self.swift.take(frame, number, publication)) or (
+                reserved is not None and self.swift.take_reserved(frame, number, reserved)
+            ):
                 self.last_generation = frame.generation
                 return
         self.objects.begin_frame()

@@ -49,6 +49,7 @@ from vstore.verify.swift_documents import (
     reply_head,
     request_head,
 )
+from vstore.verify.swift_ledger import LEDGER, RESERVE, ReservedFrame, reserve_again
 from vstore.verify.swift_read import REPLY_END, REQUEST_END, Answer, Publication
 
 if TYPE_CHECKING:
@@ -121,6 +122,8 @@ class SwiftPass:
         self._at = -1
         #: Frames that were proved, and answers that were asked for again on the way.
         self.proved = self.recomputed = 0
+        #: Frames of reservations that were proved.
+        self.reserved = 0
 
     def take(self, frame: FrameSummary, number: int, publication: Publication) -> bool:
         """Take in a frame if it is right in every respect; else do nothing.
@@ -167,28 +170,67 @@ class SwiftPass:
         self._accept(number, one, new, batch)
         return True
 
+    def take_reserved(self, frame: FrameSummary, number: int, reserved: ReservedFrame) -> bool:
+        """As :meth:`take`, for a frame of reservations."""
+        if self._history.count == 0 or self._objects.waits:
+            return False
+        try:
+            return self._prove_reserved(frame, number, reserved)
+        except Exception:  # noqa: BLE001 - whatever it is, the careful checks will say it
+            return False
+
+    def _prove_reserved(self, frame: FrameSummary, number: int, one: ReservedFrame) -> bool:
+        history, ledger = self._history, self._ledger.state
+        form, parent_id = self._form_of(RESERVE, LEDGER), history.head_id
+        if (
+            form is None
+            or ledger is None
+            or parent_id is None
+            or ledger.revision != form.parent.analysis_revision
+            or one.ids[-1].to_bytes() != frame.raw_generation
+            or parent_id.to_bytes() != frame.raw_parent
+            or self._table.any_known(one.ids)
+        ):
+            return False
+        reservations = reserve_again(ledger, one)
+        if reservations is None:
+            return False
+        root = history.frontier.root()
+        around = form.around_events(parent_id, history.count, root, reservations.head)
+        (event,) = read_events(between(one.generation, around))
+        if event.kind != RESERVE:
+            return False
+        self._objects.take_reached(one.ids, one.sizes, number)
+        self._ledger.accept(reservations)
+        history.accept(one.ids[-1], one.generation)
+        self.reserved += 1
+        return True
+
     def _current_form(self) -> GenerationForm | None:
         """The form of a generation that stores tool results now; None where none may."""
+        if self._at != self._history.count:
+            self._at, self._form = self._history.count, self._form_of(_EVENT, INDEX)
+        return self._form
+
+    def _form_of(self, event: str, artifact: str) -> GenerationForm | None:
+        """The form of a generation in which this event changes this artifact; or None."""
         history = self._history
-        if self._at == history.count:
-            return self._form
-        self._at, self._form = history.count, None
         parent, ledger, state = history.believed, self._ledger.state, self._evidence.state
         if parent is None or ledger is None or state is None or parent.blocked is not None:
             return None
-        rule = check(Position.of(parent), _EVENT)
+        rule = check(Position.of(parent), event)
         if (
             rule.target is None
-            and f"artifacts.{INDEX}" in rule.changes
-            and not starts_revision(_EVENT)
+            and f"artifacts.{artifact}" in rule.changes
+            and not starts_revision(event)
             and parent.package_generation == history.count
             and (parent.case_id, parent.package_id) == (state.case_id, state.package_id)
             and parent.artifacts.get(INDEX) == state.head
-            and parent.artifacts.get("budget_ledger") == ledger.head
+            and parent.artifacts.get(LEDGER) == ledger.head
             and parent.artifacts.get("budget_policy") == ledger.policy_id
         ):
-            self._form = GenerationForm(parent)
-        return self._form
+            return GenerationForm(parent, artifact)
+        return None
 
     # ---- contents and results
 

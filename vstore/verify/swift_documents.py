@@ -179,26 +179,27 @@ def index_bytes(
 
 
 class GenerationForm:
-    """Generations that differ from this one by tool results alone.
+    """Generations that differ from this one by tool results alone, or by another artifact.
 
     Args:
         parent: The generation that others follow; not blocked.
+        artifact: The one that is another.
     """
 
-    def __init__(self, parent: Generation) -> None:
+    def __init__(self, parent: Generation, artifact: str = INDEX) -> None:
         self.parent = parent
-        others = sorted(name for name in parent.artifacts if name != INDEX)
-        before = [f'"{name}":"{parent.artifacts[name]}",' for name in others if name < INDEX]
-        after = [f',"{name}":"{parent.artifacts[name]}"' for name in others if name > INDEX]
+        others = sorted(name for name in parent.artifacts if name != artifact)
+        before = [f'"{name}":"{parent.artifacts[name]}",' for name in others if name < artifact]
+        after = [f',"{name}":"{parent.artifacts[name]}"' for name in others if name > artifact]
         attachments = "null" if parent.attachments is None else f'"{parent.attachments}"'
         snapshots = _encode(parent.snapshots).decode()
         self._begin = (
             f'{{"analysis_revision":{parent.analysis_revision},"artifacts":'
-            f'{{{"".join(before)}"{INDEX}":"'
+            f'{{{"".join(before)}"{artifact}":"'
         )
         self._middle = (
             f'"{"".join(after)}}},"attachments":{attachments},"blocked":null,'
-            f'"case_id":"{parent.case_id}","declared":{{"{INDEX}":["'
+            f'"case_id":"{parent.case_id}","declared":{{"{artifact}":["'
         )
         self._inputs = f'}},"inputs":"{parent.inputs}","package_generation":'
         self._package = f',"package_id":"{parent.package_id}","parent":"'
@@ -213,7 +214,7 @@ class GenerationForm:
             parent: The id of the generation that it follows.
             size: How many generations there are before it.
             root: Root of the Merkle tree over those.
-            index: Its evidence index.
+            index: Its evidence index, or the other artifact.
         """
         return (
             f'{self._begin}{index}{self._middle}{index}"]}},"events":'.encode(),

@@ -30,6 +30,16 @@ def both(path: Path, **options: Any) -> tuple[Report, Report]:
     return replace(swift, seconds=0.0), replace(careful, seconds=0.0)
 
 
+def reserved(path: Path) -> int:
+    """Frames of reservations that were proved as a whole."""
+    source = open_source(path, None)
+    replay = Replay(source, None, expect=None, extends=None)
+    replay.run()
+    source.close()
+    assert replay.found.findings == []
+    return replay.swift.reserved
+
+
 def proved(path: Path, router: Router | None = None) -> tuple[int, int]:
     """Frames that were proved as a whole, and answers that were asked for again."""
     source = open_source(path, None)
@@ -49,6 +59,20 @@ def publications(package: Path) -> list[int]:
     ]
 
 
+def reservations(package: Path) -> list[int]:
+    """The numbers of the frames that reserve actions and do nothing else."""
+    return [
+        number
+        for number, frame in enumerate(PackageEditor(package).frames)
+        if len(frame.objects) > 1
+        and [
+            one.value["event"]["command"] if one.schema == "budget-ledger-v1" else one.schema
+            for one in frame.objects
+        ]
+        == ["reserve"] * (len(frame.objects) - 1) + ["package-generation-v1"]
+    ]
+
+
 @pytest.mark.parametrize("recompute", [True, False])
 @pytest.mark.parametrize("name", [*GOOD, BUNDLE])
 def test_good_packages_have_the_same_report(name: str, recompute: bool) -> None:
@@ -65,13 +89,18 @@ def test_every_publication_of_a_good_package_takes_the_short_cut(name: str) -> N
     assert proved(FIXTURES / name, Router.default()) == (stored, stored)
 
 
+@pytest.mark.parametrize("name", ["investigation", "calls", "reopened"])
+def test_all_reservations_of_a_good_package_take_the_short_cut(name: str) -> None:
+    assert reserved(FIXTURES / name) == len(reservations(FIXTURES / name)) >= 1
+
+
 def test_a_bundle_takes_the_short_cut_too() -> None:
     assert proved(FIXTURES / BUNDLE) == proved(FIXTURES / "investigation") == (3, 0)
 
 
 def edits(package: Path) -> Iterator[tuple[int, int, Mutation]]:
     editor = PackageEditor(package)
-    for number in publications(package):
+    for number in sorted(publications(package) + reservations(package)):
         for place, one in enumerate(editor.frames[number].objects):
             if one.schema is not None:
                 for mutation in mutations(one.schema, one.value):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from vstore.budget.commands import command_of
 from vstore.budget.documents import (
@@ -27,6 +27,9 @@ from vstore.verify.checks.handoff import HandoffCheck
 from vstore.verify.checks.history import Step
 from vstore.verify.checks.objects import ObjectCheck
 from vstore.verify.report import FindingCollector
+
+if TYPE_CHECKING:
+    from vstore.verify.swift_ledger import Reservations
 
 __all__ = ["LedgerCheck"]
 
@@ -94,6 +97,18 @@ class LedgerCheck:
         if self.suspended is None:
             self._check_policy(step)
             self._check_ended(step)
+
+    def accept(self, reservations: Reservations) -> None:
+        """Take in reservations that were proved right elsewhere (:mod:`vstore.verify.swift`)."""
+        state = self.state
+        assert state is not None
+        self.count += len(reservations.actions)
+        state.accounts.update(reservations.accounts)
+        for action, outcome in reservations.actions:
+            state.actions[action.action_id] = action
+            state.outcomes[state.revision, "reserve", action.action_id] = outcome
+        state.sequence += len(reservations.actions)
+        state.head = reservations.head
 
     def suspend(self, why: str) -> None:
         """Check nothing of the ledger any more."""
