@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vstore.errors import LimitExceeded, VStoreError
 
-__all__ = ["NotAllowed", "NotLoggedIn", "TooMany"]
+__all__ = ["NotAllowed", "NotLoggedIn", "Stalled", "TooMany"]
 
 
 class NotLoggedIn(VStoreError):
@@ -23,3 +23,9 @@ class TooMany(LimitExceeded):
     """Something was tried too often; ``details["retry_after"]`` says when again, in seconds."""
 
     kind = "too_many"
+
+
+class Stalled(VStoreError):
+    """The body of a request began, and then nothing came for too long."""
+
+    kind = "body_stalled"

@@ -1,4 +1,4 @@
-"""What every request and every answer goes through: headers, host, origin, size.
+"""What every request and every answer goes through: headers, host, origin, size, silence.
 
 Plain ASGI, around everything else, so that also a fault's answer and a file have the headers.
 
@@ -9,6 +9,7 @@ neither is refused. (W3C Fetch Metadata; RFC 6454, section 7.)
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Final
 
@@ -18,7 +19,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vstore.errors import InvalidError, LimitExceeded, VStoreError
-from vstore.web.problems import NotAllowed
+from vstore.web.problems import NotAllowed, Stalled
 from vstore.web.settings import Settings
 
 __all__ = ["API", "CONTENT_POLICY", "SAFE_METHODS", "Guard", "stated_headers"]
@@ -117,13 +118,20 @@ class Guard:
             raise _too_large(self._settings.body_bytes)
 
     def _bounded(self, receive: Receive) -> Receive:
-        """Receives no more than the largest body, however it is sent."""
-        limit = self._settings.body_bytes
+        """Receives no more than the largest body, however it is sent, and waits for no ghost."""
+        limit, silence = self._settings.body_bytes, self._settings.silence_seconds
         seen = 0
+        more = True
 
         async def bounded() -> Message:
-            nonlocal seen
-            message = await receive()
+            nonlocal seen, more
+            # Behind the body only the end of the connection comes, whenever that is.
+            try:
+                async with asyncio.timeout(silence if more else None):
+                    message = await receive()
+            except TimeoutError:
+                raise _stalled(silence) from None
+            more = message.get("more_body", False)
             seen += len(message.get("body", b""))
             if seen > limit:
                 raise _too_large(limit)
@@ -151,6 +159,14 @@ def _check_origin(headers: Headers, origins: frozenset[str]) -> None:
         raise refused
     if origin is not None and origin not in origins:
         raise refused
+
+
+def _stalled(silence: float) -> Stalled:
+    return Stalled(
+        f"nothing of the request came for {silence:g} seconds",
+        hint="send it again when the line is better; what was saved before is still there",
+        seconds=silence,
+    )
 
 
 def _too_large(limit: int) -> LimitExceeded:

@@ -26,6 +26,8 @@ class Settings:
         loopback: The service itself listens on a loopback address only.
         form_bytes: The largest form without files, in bytes.
         body_bytes: The largest body of any request, in bytes; uploads have limits of their own.
+        silence_seconds: How long the next piece of a body may take, above 0. A file may take
+            hours over a slow line, as long as something comes.
     """
 
     origin: str
@@ -33,6 +35,7 @@ class Settings:
     loopback: bool
     form_bytes: int = 4 * _MIB
     body_bytes: int = 1024 * _MIB
+    silence_seconds: float = 60.0
 
     @classmethod
     def listening(cls, host: str, port: int, public_url: str | None = None) -> Settings:

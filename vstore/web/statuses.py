@@ -14,13 +14,14 @@ from vstore.errors import (
     UnsupportedError,
     VStoreError,
 )
-from vstore.web.problems import NotAllowed, NotLoggedIn, TooMany
+from vstore.web.problems import NotAllowed, NotLoggedIn, Stalled, TooMany
 
 __all__ = ["status_of"]
 
 _STATUS: Final[tuple[tuple[type[VStoreError], int], ...]] = (
     (NotLoggedIn, 401),
     (NotAllowed, 403),
+    (Stalled, 408),
     (TooMany, 429),
     (LimitExceeded, 413),
     (NotFoundError, 404),

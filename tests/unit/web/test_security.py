@@ -146,6 +146,53 @@ def test_a_body_is_bounded_however_it_comes() -> None:
     assert refused.value.kind == "body_too_large"
 
 
+def silent_after(parts: list[Message], settings: Settings, app: Any) -> list[Message]:
+    """What the guard sends when nothing comes behind these messages."""
+    scope = {
+        "type": "http", "method": "GET", "path": "/", "query_string": b"",
+        "headers": [(b"host", b"127.0.0.1:8484")],
+    }  # fmt: skip
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        if parts:
+            return parts.pop(0)
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    asyncio.run(Guard(app, settings, refuse)(scope, receive, send))
+    return sent
+
+
+IMPATIENT = Settings(origin=OURS, behind_proxy=False, loopback=True, silence_seconds=0.05)
+
+
+@pytest.mark.parametrize("came", [0, 1, 3])
+def test_a_body_that_stops_coming_is_given_up(came: int) -> None:
+    parts: list[Message] = [
+        {"type": "http.request", "body": b"x", "more_body": True} for _ in range(came)
+    ]
+    with pytest.raises(VStoreError) as refused:
+        silent_after(parts, IMPATIENT, behind)
+    assert (refused.value.kind, status_of(refused.value)) == ("body_stalled", 408)
+
+
+def test_behind_its_body_a_request_may_be_silent() -> None:
+    async def patient(scope: Scope, receive: Receive, send: Send) -> None:
+        assert await receive() == {"type": "http.request", "body": b"all", "more_body": False}
+        gone = asyncio.ensure_future(receive())
+        await asyncio.wait([gone], timeout=4 * IMPATIENT.silence_seconds)
+        assert not gone.done()
+        gone.cancel()
+        await PlainTextResponse("done")(scope, receive, send)
+
+    whole: list[Message] = [{"type": "http.request", "body": b"all", "more_body": False}]
+    assert silent_after(whole, IMPATIENT, patient)[0]["status"] == 200
+
+
 EXPECTED = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; "
