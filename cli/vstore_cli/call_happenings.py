@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vstore_cli.ledger_happenings import Happening
+from vstore_cli.happening import Happening
 
 if TYPE_CHECKING:
     from vstore.objects.ids import ObjectId

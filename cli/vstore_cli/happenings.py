@@ -23,8 +23,7 @@ from vstore.objects.tree import Tree
 from vstore.package.documents import Generation, Hypotheses, SnapshotDescriptor
 from vstore.tools.reply import ReplyEnvelope
 from vstore.tools.request import Arguments, ToolRequest
-from vstore_cli.call_happenings import call_happenings
-from vstore_cli.ledger_happenings import Happening, ledger_happenings
+from vstore_cli.happening import Happening
 from vstore_cli.terminal import safe
 from vstore_cli.words import asked
 
@@ -135,8 +134,8 @@ def entry_of(
         *_hypotheses(objects, generation, parent),
         *_tests(objects, generation, parent, kinds),
         *_records(objects, generation, parent),
-        *ledger_happenings(objects, generation, parent),
-        *call_happenings(objects, generation, parent),
+        *_ledger(objects, generation, parent),
+        *_calls(objects, generation, parent),
     ]
     if not happenings:
         # Kept readable when a newer vstore wrote an event that this one doesn't know.
@@ -272,6 +271,31 @@ def _list(names: list[str]) -> str:
     shown = names[:3]
     more = len(names) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+
+
+def _ledger(
+    objects: ObjectSource, generation: Generation, parent: Generation | None
+) -> list[Happening]:
+    if not _changed("budget_ledger", generation, parent):
+        return []
+    from vstore_cli.ledger_happenings import ledger_happenings
+
+    return ledger_happenings(objects, generation, parent)
+
+
+def _calls(
+    objects: ObjectSource, generation: Generation, parent: Generation | None
+) -> list[Happening]:
+    if not _changed("investigation_log", generation, parent):
+        return []
+    from vstore_cli.call_happenings import call_happenings
+
+    return call_happenings(objects, generation, parent)
+
+
+def _changed(artifact: str, generation: Generation, parent: Generation | None) -> bool:
+    head = generation.artifacts.get(artifact)
+    return head is not None and (parent is None or parent.artifacts.get(artifact) != head)
 
 
 def _tests(

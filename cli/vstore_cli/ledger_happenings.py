@@ -1,11 +1,9 @@
-"""What happened in the ledger in one generation, and one happening as such."""
+"""What happened in the ledger in one generation."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
-
-import msgspec
 
 from vstore.budget.documents import (
     Fail,
@@ -21,53 +19,14 @@ from vstore.budget.documents import (
 from vstore.objects.ids import ObjectId
 from vstore.objects.memory import ObjectSource
 from vstore.package.documents import Generation
+from vstore_cli.happening import Happening
 from vstore_cli.terminal import safe
 from vstore_cli.words import count
 
-__all__ = ["Happening", "entry_happenings", "ledger_entries", "ledger_happenings"]
+__all__ = ["entry_happenings", "ledger_entries", "ledger_happenings"]
 
 #: How far back the reservation of a settled action is looked for.
 _LOOK_BACK = 100
-
-
-class Happening(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that happened; texts are safe to print.
-
-    ``cost`` is what a reservation sets aside, and what a settlement or a failure spends.
-    """
-
-    kind: str
-    what: str
-    #: The same for one line of the log; ``what`` where None.
-    brief: str | None = None
-    hypothesis: str | None = None
-    action: str | None = None
-    record: str | None = None
-    operation: str | None = None
-    cost: int | None = None
-    novelty: int | None = None
-    #: Credits earned by a settlement; credits given back have their own member.
-    reward: int | None = None
-    refund: int | None = None
-    #: A statement of a person or a controller, one line.
-    reason: str | None = None
-
-    def value(self) -> dict[str, Any]:
-        """The JSON value, members that say nothing left out."""
-        members = {
-            "kind": self.kind,
-            "what": self.what,
-            "hypothesis_id": self.hypothesis,
-            "action_id": self.action,
-            "record_id": self.record,
-            "operation": self.operation,
-            "cost": self.cost,
-            "novelty_score": self.novelty,
-            "reward": self.reward,
-            "refund": self.refund,
-            "reason": self.reason,
-        }
-        return {name: value for name, value in members.items() if value is not None}
 
 
 def ledger_entries(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from vstore_cli.happening import Happening
 from vstore_cli.happenings import Entry
-from vstore_cli.ledger_happenings import Happening
 from vstore_cli.terminal import Terminal, cut, pad, safe
 from vstore_cli.words import short
 

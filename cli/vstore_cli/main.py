@@ -12,11 +12,10 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from vstore.package.clock import Clock, utc_now
-from vstore_cli.lean_msgspec import import_msgspec
+from vstore_cli.lean_imports import import_leanly
 
 if TYPE_CHECKING:
     from vstore_cli.session import Session
@@ -74,9 +73,9 @@ def run(
                 os.chdir(start)
 
 
-def _current_folder() -> Path | None:
+def _current_folder() -> str | None:
     try:
-        return Path.cwd()
+        return os.getcwd()  # noqa: PTH109 - no pathlib yet
     except OSError:
         return None  # somebody removed it; commands that need it will say so
 
@@ -99,7 +98,7 @@ def _run(arguments: list[str], session: Session) -> int:
 def main() -> None:
     """Run the command line of this process and exit."""
     gc.set_threshold(_GARBAGE_THRESHOLD)
-    import_msgspec()
+    import_leanly()
     instruction = os.environ.get(COMPLETE_VARIABLE)
     if instruction:
         from click.shell_completion import shell_complete

@@ -9,10 +9,11 @@ the same out of these: ``tests/unit/vstore_cli/test_plain.py`` compares the two.
 
 from __future__ import annotations
 
-import importlib
-from typing import Any, Final, Literal, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from vstore_cli.session import Session
+if TYPE_CHECKING:
+    from vstore_cli.session import Session
 
 __all__ = ["PLAIN", "Command", "Option", "Read", "read"]
 
@@ -31,10 +32,9 @@ class Option(NamedTuple):
 
 
 class Command(NamedTuple):
-    """A command: the function that runs it, by module and name, and what it takes."""
+    """A command: what runs it, and what it takes."""
 
-    module: str
-    function: str
+    run: Callable[..., None]
     #: Names of the words that are no options.
     words: tuple[str, ...]
     #: By how they are written.
@@ -55,8 +55,19 @@ class Read(NamedTuple):
         """Run the command."""
         session.package_option = self.kept.get("package")
         session.actor_option = self.kept.get("actor")
-        module = importlib.import_module(self.command.module)
-        getattr(module, self.command.function)(session, **self.arguments)
+        self.command.run(session, **self.arguments)
+
+
+def _log(session: Session, **arguments: Any) -> None:
+    from vstore_cli.print_log import print_log
+
+    print_log(session, **arguments)
+
+
+def _reserve(session: Session, **arguments: Any) -> None:
+    from vstore_cli.reserving import reserve
+
+    reserve(session, **arguments)
 
 
 _PACKAGE: Final = {"-p": Option("package"), "--package": Option("package")}
@@ -64,8 +75,7 @@ _JSON: Final = {"--json": Option("as_json", "flag")}
 
 PLAIN: Final[dict[tuple[str, ...], Command]] = {
     ("log",): Command(
-        "vstore_cli.print_log",
-        "print_log",
+        _log,
         ("start",),
         {
             "-n": Option("number", "number"),
@@ -77,8 +87,7 @@ PLAIN: Final[dict[tuple[str, ...], Command]] = {
         {"start": "HEAD", "number": None, "oneline": False, "as_json": False},
     ),
     ("budget", "reserve"): Command(
-        "vstore_cli.reserving",
-        "reserve",
+        _reserve,
         ("hypothesis", "operation"),
         {"--action": Option("action"), "--actor": Option("actor"), **_JSON, **_PACKAGE},
         {"action": None, "as_json": False},

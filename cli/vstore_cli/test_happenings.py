@@ -8,7 +8,7 @@ from vstore.handoff.state import FEEDBACK, REQUEST
 from vstore.objects.ids import ObjectId
 from vstore.objects.memory import ObjectSource
 from vstore.package.documents import Generation
-from vstore_cli.ledger_happenings import Happening
+from vstore_cli.happening import Happening
 from vstore_cli.terminal import safe
 
 __all__ = ["test_happenings"]

@@ -34,7 +34,7 @@ __all__ = ["asked", "cell_text", "condition_text", "count", "line_text", "short"
 _SIGNS = {"eq": "=", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 #: Enough to tell blobs apart, and short enough for a cell.
 _BLOB_BYTES = 8
-_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?", re.IGNORECASE)
+_NUMBER: Final = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?"
 
 
 def short(oid: str) -> str:
@@ -93,7 +93,7 @@ def _looks_like_another(text: str) -> bool:
         or text[0] == "'"
         or text[:2].lower() == "x'"
         or text.lower().lstrip("+-") in ("null", "inf", "nan")
-        or _NUMBER.fullmatch(text) is not None
+        or re.fullmatch(_NUMBER, text, re.IGNORECASE) is not None
     )
 
 

@@ -41,17 +41,12 @@ T = TypeVar("T")
 
 _is_object_id: Final = re.compile(r"b3:[0-9a-f]{64}").fullmatch
 _is_schema_name: Final = re.compile(r"[a-z][a-z0-9-]{0,63}-v[1-9][0-9]{0,3}").fullmatch
+# Patterns of what goes wrong are compiled when something does.
 #: A bound of the type, which quotes nothing of the document.
-_find_bound: Final = re.compile(
-    r"Expected `(str|int|array|object)`( of length)? ([<>]=?) (-?[0-9]+)(?: - at |$)"
-).match
+_BOUND: Final = r"Expected `(str|int|array|object)`( of length)? ([<>]=?) (-?[0-9]+)(?: - at |$)"
 #: A member of the type that is missing; its name is ours and none of the document's.
-_find_missing: Final = re.compile(
-    r"Object missing required field `([A-Za-z_]{1,64})`(?: - at |$)"
-).match
-_find_pointer: Final = re.compile(
-    r" - at (?:`key` in )?`(\$(?:\.[A-Za-z_]{1,64}|\[[0-9]+\]|\[\.\.\.\]){0,64})`\Z"
-).search
+_MISSING: Final = r"Object missing required field `([A-Za-z_]{1,64})`(?: - at |$)"
+_POINTER: Final = r" - at (?:`key` in )?`(\$(?:\.[A-Za-z_]{1,64}|\[[0-9]+\]|\[\.\.\.\]){0,64})`\Z"
 _new: Final = str.__new__
 #: Ids that were read lately: documents that follow one another name the same ones.
 _ids: Final[dict[object, ObjectId]] = {}
@@ -235,10 +230,10 @@ def _explain(
 
 def _bound(error: msgspec.ValidationError) -> str | None:
     """Which bound of its type a member breaks, or which is missing, where that is all."""
-    missing = _find_missing(str(error))
+    missing = re.match(_MISSING, str(error))
     if missing is not None:
         return f"the member {missing[1]} is missing"
-    found = _find_bound(str(error))
+    found = re.match(_BOUND, str(error))
     if found is None:
         return None
     noun = {"str": "a text", "int": "an integer", "array": "an array", "object": "an object"}
@@ -251,7 +246,7 @@ def _pointer(error: msgspec.ValidationError) -> str:
     The error's text may quote the document, so that a path is only believed when it holds
     nothing but member names and positions.
     """
-    found = _find_pointer(str(error))
+    found = re.search(_POINTER, str(error))
     return found[1] if found else "$"
 
 

@@ -9,17 +9,18 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from vstore.errors import IntegrityError, NotFoundError
 from vstore.objects.canonical import decode_document
 from vstore.objects.ids import ObjectId
 from vstore.objects.layout import FORMAT_FILE
 from vstore.objects.reader import ObjectReader
-from vstore.package import refs_policy
 from vstore.package.documents import Generation
 from vstore.package.pinned import PinnedPackage
-from vstore.package.refs_policy import RefStatus
+
+if TYPE_CHECKING:
+    from vstore.package.refs_policy import RefStatus
 
 __all__ = ["PackageReader", "discover", "is_package"]
 
@@ -222,7 +223,9 @@ class PackageReader:
 
     def ref_report(self) -> list[RefStatus]:
         """What every ref says, and how that fits the head (spec: storage, "Recovery")."""
-        return refs_policy.report(self)
+        from vstore.package.refs_policy import report
+
+        return report(self)
 
     def unclaimed(self, *, taken_in: bool = True) -> list[str]:
         """Files in the folder that are no part of the package, by path, in byte order.

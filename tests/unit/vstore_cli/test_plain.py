@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import io
 from collections.abc import Callable
@@ -14,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vstore_cli import print_log, reserving
 from vstore_cli.commands import COMMANDS
 from vstore_cli.group import cli
 from vstore_cli.plain import PLAIN, read
@@ -51,10 +51,8 @@ class Recorder:
 def recorder() -> Any:
     one = Recorder()
     with pytest.MonkeyPatch.context() as patch:
-        for command in PLAIN.values():
-            module = importlib.import_module(command.module)
-            function = getattr(module, command.function)
-            patch.setattr(module, command.function, one.instead_of(function))
+        patch.setattr(print_log, "print_log", one.instead_of(print_log.print_log))
+        patch.setattr(reserving, "reserve", one.instead_of(reserving.reserve))
         yield one
 
 
