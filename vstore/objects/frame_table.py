@@ -179,6 +179,11 @@ class FrameSummary:
         return self._table
 
     @property
+    def fingerprint(self) -> bytes:
+        """What only frames with the same entries have, where the frames are of one log."""
+        return self._table
+
+    @property
     def counts(self) -> tuple[int, int]:
         """How many objects, and how many large ones, the table has."""
         return self._object_count, self._large_count

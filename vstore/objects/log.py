@@ -433,15 +433,21 @@ class LogReader:
     # ---- frames
 
     def scan(
-        self, head: bytes = NO_GENERATION, *, in_full: bool = False
+        self,
+        head: bytes = NO_GENERATION,
+        *,
+        in_full: bool = False,
+        lightly: bool = False,
     ) -> Iterator[FrameSummary | Damage]:
         """All frames in order, each checked in full, and all damage between them.
 
         Args:
             head: The head generation before the first frame, 32 bytes, zeros for none.
             in_full: Check packs in full too, and not just what is read of them.
+            lightly: Believe the digests of frames that are in no pack.
         """
         sequence = 0
+        frames = FrameWalk(self.files, lightly=True) if lightly else self._frames
         walk = _pack_walk(in_full=in_full) if self.packs else None
         told: list[Damage] = []
         for number in range(1, self.tail.segment + 1):
@@ -476,7 +482,7 @@ class LogReader:
                     frames_lost=max(0, header.first_sequence - sequence - 1),
                 )
             sequence, head = header.first_sequence - 1, header.head
-            for found in self._scan_segment(walk, number, end, sequence, head):
+            for found in self._scan_segment(frames, walk, number, end, sequence, head):
                 if isinstance(found, FrameSummary):
                     sequence, head = found.sequence, found.raw_head
                 elif found.pack:
@@ -489,14 +495,20 @@ class LogReader:
             yield from walk.finish()
 
     def _scan_segment(
-        self, packed: PackWalk | None, number: int, end: int, sequence: int, head: bytes
+        self,
+        frames: FrameWalk,
+        packed: PackWalk | None,
+        number: int,
+        end: int,
+        sequence: int,
+        head: bytes,
     ) -> Iterator[FrameSummary | Damage]:
         start = SEGMENT_HEADER_BYTES
         pack = self.packs.covering(number)
         if pack is None:
             try:
                 # The tail was found before: up to it, what is no frame is damage.
-                for found in self._frames.walk(number, start, end, sequence, head, last=False):
+                for found in frames.walk(number, start, end, sequence, head, last=False):
                     if isinstance(found, FrameSummary):
                         start = found.offset + found.length
                         sequence, head = found.sequence, found.raw_head
@@ -515,8 +527,7 @@ class LogReader:
         """
         header, end = self.header(number), self.valid_end(number)
         sequence, head = header.first_sequence - 1, header.head
-        walk = None
-        for found in self._scan_segment(walk, number, end, sequence, head):
+        for found in self._scan_segment(self._frames, None, number, end, sequence, head):
             if isinstance(found, Damage):
                 raise found.error()
             sequence, head = found.sequence, found.raw_head

@@ -89,6 +89,13 @@ class PackedFrame(FrameSummary):
         """See :attr:`FrameSummary.raw_table`."""
         return b"".join([OBJECT_ENTRY.pack(*one) for one in self.raw_entries()]) + self._table
 
+    @property
+    def fingerprint(self) -> bytes:
+        """See :attr:`FrameSummary.fingerprint`."""
+        count = len(self._lengths)
+        lengths = struct.pack(f"<{count + 1}I", count, *self._lengths)
+        return b"".join([*self._ids, self._marks, lengths, self._table])
+
     def raw_entries(self) -> Iterator[tuple[bytes, int, int, int, int]]:
         """See :meth:`FrameSummary.raw_entries`."""
         position = 0

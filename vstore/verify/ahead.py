@@ -20,8 +20,7 @@ from typing import Any, Final
 
 from vstore.errors import VStoreError
 from vstore.objects.damage import Damage
-from vstore.objects.frame import FrameSummary
-from vstore.objects.frame_table import OBJECT_ENTRY
+from vstore.objects.frame import NO_GENERATION, FrameSummary
 from vstore.objects.ids import ObjectId
 from vstore.verify.source import LogSource, PackageSource
 from vstore.verify.swift_contents import Around, ContentFacts, ReadContent
@@ -40,6 +39,8 @@ _FRAMES: Final = ("objects/log/", "objects/pack/")
 _MAX_WAITING: Final = 8 << 20
 _PIPE_BYTES: Final = 1 << 20
 _SET_PIPE_SIZE: Final = 1031
+
+_id: Final = str.__new__
 
 
 def can_read_ahead(source: PackageSource) -> bool:
@@ -109,7 +110,7 @@ class ReadAhead:
             first, row = self._rows[0]
             found = row[number - first]
             # The same ids, to which the documents were held, whoever writes meanwhile.
-            if found is None or found[0] != frame.raw_table:
+            if found is None or found[0] != frame.fingerprint:
                 return None
             return unpack(found[1], frame)
         except Exception:  # noqa: BLE001 - whatever the other process wrote, this one goes on
@@ -120,8 +121,10 @@ class ReadAhead:
         waiting = self._waiting
         if len(self._rows) > 1 or len(waiting) > _MAX_WAITING:
             return
-        with contextlib.suppress(BlockingIOError):
+        try:
             waiting += os.read(self._pipe, _PIPE_BYTES)
+        except BlockingIOError:
+            return
         while len(waiting) >= _LENGTH:
             end = _LENGTH + int.from_bytes(waiting[:_LENGTH], "little")
             if len(waiting) < end:
@@ -150,13 +153,14 @@ def send(log: LogSource, pipe: int) -> None:
     reader = PublicationReader()
     row: list[Any] = []
     with os.fdopen(pipe, "wb", buffering=0) as stream:
-        for one in log.frames():
+        # Whoever takes what was read looks at the digests of frames.
+        for one in log.frames(lightly=True):
             if isinstance(one, Damage):
                 return
             found = None
-            if one.generation is not None:
+            if one.raw_generation != NO_GENERATION:
                 found = reader.read(one, log.payload(one))
-            row.append(None if found is None else (bytes(one.raw_table), pack(found)))
+            row.append(None if found is None else (one.fingerprint, pack(found)))
             if len(row) >= _TOGETHER:
                 _write(stream, row)
                 row = []
@@ -173,6 +177,7 @@ def _write(stream: Any, row: list[Any]) -> None:
 def pack(one: Publication) -> tuple[Any, ...]:
     """A publication as plain tuples; what its frame says is left out."""
     return (
+        one.sizes,
         one.request,
         one.queries,
         one.reply,
@@ -193,14 +198,9 @@ def unpack(packed: tuple[Any, ...], frame: FrameSummary) -> Publication:
         packed: What it gave.
         frame: The header of the publication's frame.
     """
-    request, queries, reply, results, answers, contents, rest = packed
-    ids: list[ObjectId] = []
-    sizes: list[int] = []
-    for raw, _, _, _, length in OBJECT_ENTRY.iter_unpack(frame.raw_table):
-        ids.append(str.__new__(ObjectId, "b3:" + raw.hex()))
-        sizes.append(length)
+    sizes, request, queries, reply, results, answers, contents, rest = packed
     return Publication(
-        ids,
+        [_id(ObjectId, "b3:" + raw.hex()) for raw in frame.raw_ids()],
         sizes,
         request,
         queries,

@@ -42,7 +42,7 @@ class BundleLog(FolderLog):
         #: Generations that the bundle itself has, as far as they were given.
         self.generations = 0
 
-    def frames(self) -> Iterator[FrameSummary | Damage]:
+    def frames(self, *, lightly: bool = False) -> Iterator[FrameSummary | Damage]:
         """See :meth:`LogSource.frames`.
 
         Raises:
@@ -50,10 +50,10 @@ class BundleLog(FolderLog):
         """
         self._check_claims()
         if self._base is not None:
-            yield from self._base_frames(self._base)
+            yield from self._base_frames(self._base, lightly=lightly)
         last = 0, 0, 0
         head = NO_GENERATION
-        for one in super().frames():
+        for one in super().frames(lightly=lightly):
             if isinstance(one, FrameSummary):
                 self._spend(one)
                 self.generations += one.raw_generation != NO_GENERATION
@@ -66,8 +66,8 @@ class BundleLog(FolderLog):
             yield one
         yield from self._check_headers(last[0], head)
 
-    def _base_frames(self, base: FolderLog) -> Iterator[FrameSummary | Damage]:
-        for one in base.frames():
+    def _base_frames(self, base: FolderLog, *, lightly: bool) -> Iterator[FrameSummary | Damage]:
+        for one in base.frames(lightly=lightly):
             if isinstance(one, Damage):
                 yield replace(one, segment=one.segment + BASE_SEGMENTS)
                 continue

@@ -154,10 +154,10 @@ class FolderLog:
         self.residue = self._reader.residue
         self.superseded = self._reader.superseded
 
-    def frames(self) -> Iterator[FrameSummary | Damage]:
+    def frames(self, *, lightly: bool = False) -> Iterator[FrameSummary | Damage]:
         """See :meth:`LogSource.frames`."""
         reported: set[tuple[str, int, int]] = set()
-        for one in self._reader.scan(self._before, in_full=True):
+        for one in self._reader.scan(self._before, in_full=not lightly, lightly=lightly):
             if isinstance(one, Damage):
                 reported.add((one.pack, one.segment, one.start))
             yield one

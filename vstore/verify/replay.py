@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from vstore.errors import IntegrityError, LimitExceeded, StorageError, UnsupportedError, VStoreError
 from vstore.evidence.limits import EvidenceLimits
-from vstore.objects.frame import FrameSummary, LargeEntry
+from vstore.objects.frame import NO_GENERATION, FrameSummary, LargeEntry
 from vstore.objects.ids import ObjectId
 from vstore.objects.layout import LOG, REFS
 from vstore.objects.log import Damage
@@ -254,6 +254,9 @@ class Replay:
             self.investigation,
         )
         self.shortcuts = shortcuts
+        #: Whether every check goes on and no test is out; None where a frame was judged by the
+        #: checks since that was found out. One that is proved changes nothing of it.
+        self._goes_on: bool | None = None
         self._reader = PublicationReader()
         self._ahead: ReadAhead | None = None
         #: Frames that were proved from what another process read of them.
@@ -354,7 +357,8 @@ class Replay:
         self._offsets.append(frame.offset)
         if log.foreign(frame):
             self.objects.foreign_frames = number + 1
-        if self._take_ahead(frame, number):
+        publishes = frame.raw_generation != NO_GENERATION
+        if publishes and self._take_ahead(frame, number):
             return
         try:
             payload = log.payload(frame)
@@ -369,7 +373,7 @@ class Replay:
             )
             self._lose(f"frame {frame.sequence} can't be read")
             return
-        if frame.generation is not None and self._is_spotless():
+        if publishes and self._is_spotless():
             publication = self._reader.read(frame, payload)
             reserved = None if publication is not None else read_reserved(frame, payload)
             if (publication is not None and self.swift.take(frame, number, publication)) or (
@@ -377,6 +381,7 @@ class Replay:
             ):
                 self.last_generation = frame.generation
                 return
+        self._goes_on = None
         self.objects.begin_frame()
         self.table.keep(number, payload)
         self.objects.take_frame(frame, number, payload)
@@ -393,23 +398,21 @@ class Replay:
 
     def _take_ahead(self, frame: FrameSummary, number: int) -> bool:
         """Take in a frame that another process read, where there is one and it can be proved."""
-        if self._ahead is None or frame.generation is None or not self._is_spotless():
+        if self._ahead is None or not self._is_spotless():
             return False
         publication = self._ahead.publication(number, frame)
         if publication is None or not self.swift.take(frame, number, publication):
             return False
         self.read_ahead += 1
-        self.last_generation = frame.generation
+        self.last_generation = publication.ids[-1]
         return True
 
     def _is_spotless(self) -> bool:
         """Whether nothing was found and all is followed: only then may a short cut be taken."""
+        if self._goes_on is None:
+            self._goes_on = not self.handoffs.waits and self._follows_all()
         return (
-            self.shortcuts
-            and self._lost is None
-            and not self.found.by_severity
-            and not self.handoffs.waits
-            and self._follows_all()
+            self.shortcuts and self._goes_on and self._lost is None and not self.found.by_severity
         )
 
     def _follows_all(self) -> bool:

@@ -52,8 +52,12 @@ class LogSource(Protocol):
     #: Files that a pack has replaced, by path.
     superseded: list[str]
 
-    def frames(self) -> Iterator[FrameSummary | Damage]:
+    def frames(self, *, lightly: bool = False) -> Iterator[FrameSummary | Damage]:
         """All frames in order, each checked against its digests, and all damage between.
+
+        Args:
+            lightly: Don't look at digests of frames, and at nothing that lies between: for
+                who reads ahead of somebody that does.
 
         Raises:
             StorageError: A file can't be read.

@@ -248,7 +248,7 @@ def _hashed(items: list[bytes]) -> list[Digest] | None:
     """The digests of items; None where one may hold a text that is too long for its place."""
     if max(map(len, items)) > _SHORT:
         return None
-    return [blake3(item).hexdigest() for item in items]
+    return [blake3(item).digest().hex() for item in items]
 
 
 def _ascending(lines: list[tuple[int, str]]) -> bool:

@@ -33,6 +33,8 @@ REPLY_END: Final = b',"schema":"tool-reply-v1"}'
 _QUERIES: Final = b'"queries":'
 _RESULTS: Final = b'"results":'
 
+_id: Final = str.__new__
+
 
 class Answer(NamedTuple):
     """A query and the result of it, which fit each other."""
@@ -126,20 +128,17 @@ class PublicationReader:
         count, large = frame.counts
         if frame.features or large or count < 5:
             return None
-        ids: list[ObjectId] = []
-        documents: list[bytes] = []
-        for raw, kind, state, offset, length in frame.raw_entries():
-            content = payload[offset : offset + length]
-            if not ids and not content.endswith(REQUEST_END):
-                return None
-            if kind != 1 or state:
-                return None
-            if not frame.derived and blake3(content).digest() != raw:
-                return None
-            ids.append(str.__new__(ObjectId, "b3:" + raw.hex()))
-            documents.append(content)
-        if len(set(ids)) != count or not documents[1].endswith(REPLY_END):
+        raws, kinds, states, offsets, sizes = zip(*frame.raw_entries(), strict=True)
+        if not payload[: sizes[0]].endswith(REQUEST_END):
             return None
+        if kinds != (1,) * count or any(states):
+            return None
+        documents = [payload[at : at + size] for at, size in zip(offsets, sizes, strict=True)]
+        if not frame.derived and [blake3(one).digest() for one in documents] != list(raws):
+            return None
+        if len(set(raws)) != count or not documents[1].endswith(REPLY_END):
+            return None
+        ids = [_id(ObjectId, "b3:" + raw.hex()) for raw in raws]
         at, to = documents[0].index(_QUERIES) + len(_QUERIES), documents[1].index(_RESULTS)
         to += len(_RESULTS)
         queries, results = documents[0][at : -len(REQUEST_END)], documents[1][to : -len(REPLY_END)]
@@ -147,7 +146,7 @@ class PublicationReader:
         new = _new_contents(ids, answers)
         return Publication(
             ids,
-            list(map(len, documents)),
+            list(sizes),
             documents[0][:at],
             queries,
             documents[1][:to],
