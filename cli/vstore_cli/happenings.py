@@ -6,17 +6,11 @@ generation adds is looked at.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from vstore.evidence.documents import (
-    EvidenceContent,
-    EvidenceIndex,
-    EvidenceRecord,
-    SoughtTest,
-    ToolOrigin,
-)
+from vstore.evidence.index_documents import EvidenceIndex, EvidenceRecord, ToolOrigin
 from vstore.objects.ids import ObjectId
 from vstore.objects.memory import ObjectSource
 from vstore.objects.tree import Tree
@@ -26,6 +20,9 @@ from vstore.tools.request import Arguments, ToolRequest
 from vstore_cli.happening import Happening
 from vstore_cli.terminal import safe
 from vstore_cli.words import asked
+
+if TYPE_CHECKING:
+    from vstore.evidence.documents import SoughtTest
 
 __all__ = ["Entry", "Observation", "entry_of", "observation"]
 
@@ -93,6 +90,7 @@ def observation(objects: ObjectSource, oid: ObjectId) -> Observation:
     """A record and what it answers."""
     record = objects.document(oid, EvidenceRecord)
     if not isinstance(record.origin, ToolOrigin):
+        from vstore.evidence.documents import EvidenceContent, SoughtTest
         from vstore.handoff.documents import AsyncTestFeedback, AsyncTestRequest
 
         feedback = objects.document(record.origin.feedback, AsyncTestFeedback)

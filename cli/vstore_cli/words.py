@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from vstore.evidence.documents import SoughtTest
 from vstore.objects.text import RawText, Text
 from vstore.tools.items import CutLine, LineText
 from vstore.tools.request import (
@@ -28,6 +27,9 @@ from vstore.tools.values import (
     Value,
 )
 from vstore_cli.terminal import safe
+
+if TYPE_CHECKING:
+    from vstore.evidence.documents import SoughtTest
 
 __all__ = ["asked", "cell_text", "condition_text", "count", "line_text", "short", "value_text"]
 
@@ -119,14 +121,14 @@ def asked(arguments: Arguments | SoughtTest, *, brief: bool = False) -> str:
 
     ``brief`` leaves the snapshot's name and the operation's kind out: a line of the log.
     """
-    if isinstance(arguments, SoughtTest):
+    if isinstance(arguments, SourceList | SourceRead | SourceSearch):
+        whom, what = arguments.source, _source_words(arguments)
+    elif isinstance(arguments, DatabaseSchema | DatabaseRows):
+        whom, what = arguments.database, _database_words(arguments)
+    else:
         start = "test" if brief else "testing.request"
         return f"{start} {safe(' '.join(arguments.question.split()))}"
     operation = operation_of(arguments)
-    if isinstance(arguments, SourceList | SourceRead | SourceSearch):
-        whom, what = arguments.source, _source_words(arguments)
-    else:
-        whom, what = arguments.database, _database_words(arguments)
     start = operation.split(".")[-1] if brief else f"{operation} {whom}"
     return f"{start} {what}".rstrip()
 

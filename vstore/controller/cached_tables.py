@@ -17,7 +17,7 @@ from blake3 import blake3
 from vstore.budget.commands import CommandKey
 from vstore.budget.state import Outcome
 from vstore.errors import InvalidError, VStoreError
-from vstore.evidence.documents import EvidenceIndex, IndexedRecord
+from vstore.evidence.index_documents import EvidenceIndex, IndexedRecord
 from vstore.evidence.record_id import record_id, record_number
 from vstore.evidence.state import ActionKey, Operation
 from vstore.objects.ids import ObjectId

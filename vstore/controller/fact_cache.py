@@ -22,7 +22,7 @@ from vstore.budget.tables import LazyMap
 from vstore.controller.cached_tables import VALUES, CaseTables
 from vstore.controller.folding import empty_states, fold_evidence, fold_ledger
 from vstore.errors import VStoreError
-from vstore.evidence.documents import EvidenceIndex
+from vstore.evidence.index_documents import EvidenceIndex
 from vstore.evidence.state import EvidenceState
 from vstore.objects.canonical import decode, encode, encode_part
 from vstore.objects.durable import DurableIO

@@ -7,7 +7,7 @@ from vstore.budget.replay import adopt
 from vstore.budget.state import LedgerState
 from vstore.controller.cached_tables import CaseTables
 from vstore.errors import IntegrityError
-from vstore.evidence.documents import EvidenceIndex, EvidenceRecord
+from vstore.evidence.index_documents import EvidenceIndex, EvidenceRecord
 from vstore.evidence.state import EvidenceState
 from vstore.objects.ids import ObjectId
 from vstore.objects.memory import ObjectSource

@@ -19,7 +19,7 @@ from vstore.controller.cached_tables import CaseTables
 from vstore.controller.fact_cache import CachedFacts, FactCache
 from vstore.controller.folding import empty_states, fold_evidence, fold_ledger
 from vstore.errors import IntegrityError, NotFoundError
-from vstore.evidence.documents import EvidenceRecord, IndexedRecord, ToolOrigin
+from vstore.evidence.index_documents import EvidenceRecord, IndexedRecord, ToolOrigin
 from vstore.evidence.state import EvidenceState
 from vstore.objects.durable import DurableIO
 from vstore.objects.ids import ObjectId
@@ -27,7 +27,6 @@ from vstore.objects.memory import ObjectSource
 from vstore.objects.reader import ObjectReader
 from vstore.package.pinned import PinnedPackage
 from vstore.package.repository import Repository
-from vstore.tools.request import ToolRequest, operation_of
 
 if TYPE_CHECKING:
     from vstore.handoff.state import HandoffState
@@ -79,6 +78,8 @@ class PackageFacts:
             )
         origin = document.origin
         if isinstance(origin, ToolOrigin):
+            from vstore.tools.request import ToolRequest, operation_of
+
             request = self._objects.document(origin.request, ToolRequest)
             name = operation_of(request.queries[origin.position].arguments)
         else:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from vstore.errors import IntegrityError, InvalidError, OperationConflict
-from vstore.evidence.documents import EvidenceIndex, EvidenceRecord, IndexedRecord
+from vstore.evidence.index_documents import EvidenceIndex, EvidenceRecord, IndexedRecord
 from vstore.evidence.membership import GrowingSet, Table
 from vstore.evidence.record_id import record_id
 from vstore.objects.ids import Digest, ObjectId

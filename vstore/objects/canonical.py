@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from vstore.errors import InvalidError, UnsupportedError
-from vstore.objects.document import Document, registered, schema_name
+from vstore.objects.document import Document, schema_name, type_named
 from vstore.objects.ids import ObjectId
 from vstore.objects.plain_json import (
     MAX_DEPTH,
@@ -151,14 +151,14 @@ def decode(
 
 
 def decode_document(data: bytes, *, max_bytes: int = MAX_DOCUMENT_BYTES) -> Document:
-    """Read a document of any registered type, chosen by its ``schema`` member.
+    """Read a document of any type, chosen by its ``schema`` member.
 
     Raises:
         As :func:`decode`.
     """
     check_size(data, max_bytes, "document")
     name = _schema_of(data)
-    kind = registered().get(name)
+    kind = type_named(name)
     if kind is None:
         raise _unknown_schema(name)
     return decode(data, kind, max_bytes=max_bytes, what=name)
@@ -219,7 +219,7 @@ def _explain(
         return InvalidError(f"{what} is not JSON of the subset", kind="invalid_json")
     if isinstance(kind, type) and issubclass(kind, Document):
         name = _schema_of(data)
-        known = name == schema_name(kind) or name in registered()
+        known = name == schema_name(kind) or type_named(name) is not None
         if not known and _is_schema_name(name):
             return _unknown_schema(name)
     pointer = _pointer(error)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -39,6 +41,22 @@ def test_every_type_has_a_schema_that_is_package_data() -> None:
     with pytest.raises(NotFoundError) as caught:
         vstore_schemas.text("../render")
     assert caught.value.kind == "unknown_schema"
+
+
+def test_every_type_is_found_whether_it_was_imported_or_not() -> None:
+    script = (
+        "from vstore.objects.document import registered, type_named\n"
+        "import sys\n"
+        "assert not registered()\n"
+        "for name in sys.argv[1:]:\n"
+        "    print(name, type_named(name).__module__)\n"
+        "assert set(registered()) == set(sys.argv[1:])\n"
+        "assert type_named('tree-v2') is None\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *KINDS], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == [f"{name} {kind.__module__}" for name, kind in KINDS.items()]
 
 
 @pytest.mark.parametrize("name", sorted(KINDS))
