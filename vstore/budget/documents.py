@@ -1,7 +1,5 @@
 """Documents of the budget layer (spec: budget)."""
 
-from __future__ import annotations
-
 from typing import Annotated, Final, Literal
 
 import msgspec

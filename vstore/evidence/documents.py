@@ -1,7 +1,5 @@
 """Documents of the evidence layer (spec: evidence, "Documents")."""
 
-from __future__ import annotations
-
 from typing import Annotated, Final, Literal
 
 import msgspec

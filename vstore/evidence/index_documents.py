@@ -4,8 +4,6 @@ Apart from what was observed (``documents`` has that and names all of them), bec
 that only adds to the ledger reads no more of the evidence than this.
 """
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import msgspec

@@ -10,9 +10,10 @@ find out about it:
 * ``Derived``: the verifier recomputes it.
 * ``Pinned``: bound by a digest, or equal to something else in the package.
 * ``Asserted``: a statement of a person, a model or a controller.
-"""
 
-from __future__ import annotations
+The modules of documents that short commands read don't postpone their annotations: msgspec
+evaluates each postponed one as a text of its own, which takes several times as long.
+"""
 
 import importlib
 from typing import Annotated, Final, TypeVar

@@ -3,8 +3,6 @@
 A *generation* is an immutable state of a package, linked to its parent as a commit is.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 import msgspec

@@ -1,7 +1,5 @@
 """What queries return: located items (spec: evidence, table of kinds)."""
 
-from __future__ import annotations
-
 from typing import Annotated, Final, Literal
 
 import msgspec

@@ -6,8 +6,6 @@ package it is split: contents are documents of their own (``evidence-content-v1`
 replies and time").
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 import msgspec

@@ -4,8 +4,6 @@ A request records every effective limit and the contract of the adapter, so that
 verifier recomputes the same bytes years later (spec: evidence, "Requests, replies, time").
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Final, Literal
 
 import msgspec

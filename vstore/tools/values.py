@@ -5,8 +5,6 @@ is tagged (spec: storage, "Objects"). Values over :data:`INLINE_BYTES` are blobs
 own, named by id, so that a row stays small whatever it holds.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Annotated, Final
 
