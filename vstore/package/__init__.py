@@ -14,8 +14,9 @@
 ``inputs``         raw input; ``hypotheses``: reading what was stated
 ``history``        the Merkle tree over the generations
 ``repository``     one package, for writing: publishing the next generation
-``bundle_writer``  writing a bundle (``bundle_plan``: what goes in, ``reachable``: what
-                   a generation leads to); ``bundle_unpack``: a package of one
+``bundle_writer``  writing a bundle (``bundle_plan``: what goes in, ``survey``: one frame,
+                   ``survey_ahead``: in a second process, ``reachable``: what a
+                   generation leads to); ``bundle_unpack``: a package of one
 ``bundle_reader``  a package in a bundle, read in place: ``bundle_file``, its bytes
                    (``bundle_layout``), names (``bundle_names``), log (``bundle_log``) and
                    claims (``bundle_needs``)

@@ -8,21 +8,20 @@ taken over with their compressed bytes, others are made anew without what nothin
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-from blake3 import blake3
-
-from vstore.errors import IntegrityError, LimitExceeded
-from vstore.objects.frame import FrameSummary, LargeEntry, read_payload
+from vstore.objects.frame import FrameSummary, LargeEntry, compress, read_payload
 from vstore.objects.frame_copy import copy_frame, reduce_frame
 from vstore.objects.frame_table import NO_GENERATION
 from vstore.objects.ids import PREFIX, ObjectId
-from vstore.objects.plain_json import MAX_DOCUMENT_BYTES
 from vstore.objects.reader import ObjectReader
 from vstore.objects.reference_decoder import ReferenceDecoder
 from vstore.objects.segment import SegmentHeader, encode_segment_header
 from vstore.package.bundle_log import SEGMENT_BYTES, segment_salt
 from vstore.package.reachable import References
+from vstore.package.survey import survey_frame
+from vstore.package.survey_ahead import SurveyAhead, can_survey_ahead
 
 #: Stored payloads that are kept from the first pass to the second, in bytes.
 _KEPT_BYTES = 64 * 1024 * 1024
@@ -49,7 +48,8 @@ class BundlePlan:
     frames: list[FrameSummary]
     large: list[LargeEntry] = field(default_factory=list)
     raw_bytes: int = 0
-    #: The stored payloads of the first frames, so that they aren't read twice.
+    #: The stored payloads of the first frames, so that they aren't read (and those of frames in
+    #: packs not unpacked) twice.
     stored: list[bytes] = field(default_factory=list)
 
 
@@ -74,14 +74,30 @@ def plan_bundle(
     large: dict[ObjectId, LargeEntry] = {}
     kept: list[bytes] = []
     room = _KEPT_BYTES
-    for frame in objects.frames():
-        room -= frame.stored_length
-        stored = None if frame.derived or room < 0 else objects.log.stored(frame)
-        payload = objects.log.payload(frame) if stored is None else read_payload(frame, stored)
-        _survey(objects, frame, payload, references, large)
-        if stored is not None and len(kept) == len(frames):
-            kept.append(stored)
-        frames.append(frame)
+    # A full bundle needs the payloads of packs compressed: unpacking a block again costs as much.
+    full = since is None
+    with ExitStack() as closing:
+        ahead = None
+        if can_survey_ahead(objects):
+            ahead = SurveyAhead.start(objects, decoder, packed=full)
+            closing.callback(ahead.close)
+        for frame in objects.frames():
+            room -= frame.stored_length
+            stored = None if frame.derived or room < 0 else objects.log.stored(frame)
+            known = None if ahead is None else ahead.take(frame)
+            if known is not None:
+                references.add(known[0])
+                stored = known[1] if stored is None and room >= 0 else stored
+            else:
+                payload = (
+                    objects.log.payload(frame) if stored is None else read_payload(frame, stored)
+                )
+                survey_frame(objects, frame, payload, references, large)
+                if stored is None and full and room >= 0:
+                    stored = compress(payload) if payload else b""
+            if stored is not None and len(kept) == len(frames):
+                kept.append(stored)
+            frames.append(frame)
     wanted = references.reachable([head])
     if since is not None:
         wanted -= references.reachable([since])
@@ -91,42 +107,8 @@ def plan_bundle(
         (entry for oid, entry in large.items() if oid in wanted and entry.state == "present"),
         key=lambda entry: entry.oid,
     )
-    plan.raw_bytes = sum(map(references.size, wanted))
+    plan.raw_bytes = references.total_size(wanted)
     return plan
-
-
-def _survey(
-    objects: ObjectReader,
-    frame: FrameSummary,
-    payload: bytes,
-    references: References,
-    large: dict[ObjectId, LargeEntry],
-) -> None:
-    check = not frame.derived
-    for raw, kind, state, offset, length in frame.raw_entries():
-        oid = PREFIX + raw.hex()
-        if state:
-            references.note_size(oid, length, withheld=True)
-            continue
-        content = payload[offset : offset + length]
-        if check and blake3(content).digest() != raw:
-            raise IntegrityError(
-                f"the stored bytes of {oid} have another digest", kind="bad_object", object=oid
-            )
-        references.note(oid, content, is_document=kind == 1)
-    for entry in frame.large():
-        large.setdefault(entry.oid, entry)
-        if entry.state == "present" and entry.kind == "document":
-            if entry.length > MAX_DOCUMENT_BYTES:
-                raise LimitExceeded(
-                    f"{entry.oid} is larger than any document that is read",
-                    limit="max_document_bytes",
-                    value=MAX_DOCUMENT_BYTES,
-                    asked=entry.length,
-                )
-            references.note(entry.oid, objects.get(entry.oid), is_document=True)
-        else:
-            references.note_size(entry.oid, entry.length, withheld=entry.state != "present")
 
 
 class LogBuilder:
@@ -162,23 +144,21 @@ class LogBuilder:
         # comes as objects alone: that generation doesn't lead there.
         before = self._plan.since is not None
         for number, frame in enumerate(self._plan.frames):
-            ids = frame.raw_ids()
-            keep = [raw for raw in ids if raw in self._left]
+            ids = set(frame.raw_ids())
+            keep = ids & self._left
             publish = not before and frame.raw_generation != NO_GENERATION
             if keep or publish:
-                yield from self._add(
-                    number, set(keep), whole=len(keep) == len(ids), publish=publish
-                )
+                if len(self._segment) >= SEGMENT_BYTES:
+                    yield bytes(self._segment)
+                    self._previous = len(self._segment)
+                    self._segment.clear()
+                self._add(number, keep, whole=len(keep) == len(ids), publish=publish)
             if before and frame.generation == self._plan.since:
                 before = False
         if self._segment:
             yield bytes(self._segment)
 
-    def _add(self, number: int, keep: set[bytes], *, whole: bool, publish: bool) -> Iterator[bytes]:
-        if len(self._segment) >= SEGMENT_BYTES:
-            yield bytes(self._segment)
-            self._previous = len(self._segment)
-            self._segment.clear()
+    def _add(self, number: int, keep: set[bytes], *, whole: bool, publish: bool) -> None:
         if not self._segment:
             self._begin_segment()
         found = self._plan.frames[number]

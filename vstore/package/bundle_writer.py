@@ -253,12 +253,20 @@ class _Archive:
         self._write(local_header(member))
 
     def _write(self, content: bytes) -> None:
+        if len(content) >= _BUFFER:
+            # Large pieces go out as they are, without a copy.
+            self._flush()
+            self._put(content)
+            return
         self._buffer += content
         if len(self._buffer) >= _BUFFER:
             self._flush()
 
     def _flush(self) -> None:
         if self._buffer:
-            self._io.write(self.fd, bytes(self._buffer))
-            self._size += len(self._buffer)
+            self._put(bytes(self._buffer))
             self._buffer.clear()
+
+    def _put(self, content: bytes) -> None:
+        self._io.write(self.fd, content)
+        self._size += len(content)

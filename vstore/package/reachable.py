@@ -8,7 +8,7 @@ object id counts, so that nothing which a newer version needs is ever left behin
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
 from vstore.errors import IntegrityError
@@ -16,11 +16,16 @@ from vstore.objects.ids import ObjectId
 from vstore.objects.plain_json import MAX_DOCUMENT_BYTES
 from vstore.objects.reference_decoder import ReferenceDecoder
 
-__all__ = ["References"]
+__all__ = ["Facts", "References"]
 
 _ID_TEXT: Final = re.compile(rb'"(b3:[0-9a-f]{64})"')
 _ID: Final = re.compile(r"b3:[0-9a-f]{64}")
 _START: Final = b'{"'
+
+
+#: What was noted, in plain values: sizes, what documents name, as mere bytes, and which of them
+#: are of unknown schemas.
+Facts = tuple[dict[str, int], dict[str, tuple[str, ...]], dict[str, tuple[str, ...]], set[str]]
 
 
 class References:
@@ -64,9 +69,27 @@ class References:
         if withheld:
             self._withheld.add(oid)
 
+    @property
+    def facts(self) -> Facts | None:
+        """What was noted, to be :meth:`added <add>` to others; None with withheld objects."""
+        return None if self._withheld else (self._sizes, self._named, self._contents, self._guessed)
+
+    def add(self, facts: Facts) -> None:
+        """Take note of what others noted: as :meth:`note` of each object does."""
+        sizes, named, contents, guessed = facts
+        self._sizes.update(sizes)
+        self._named.update(named)
+        self._contents.update(contents)
+        self._guessed |= guessed
+
     def size(self, oid: str) -> int:
         """The size in bytes of an object that was met; 0 for a withheld one."""
         return 0 if oid in self._withheld else self._sizes[oid]
+
+    def total_size(self, oids: Collection[str]) -> int:
+        """The sizes of these objects together, as :meth:`size` has them."""
+        withheld = sum(self._sizes[oid] for oid in self._withheld if oid in oids)
+        return sum(map(self._sizes.__getitem__, oids)) - withheld
 
     def reachable(self, roots: Iterable[ObjectId]) -> set[str]:
         """The ids, as text, of all objects that these lead to, themselves included.
@@ -74,30 +97,37 @@ class References:
         Raises:
             IntegrityError: Something that is named is not there (``missing_object``).
         """
+        sizes, named, contents = self._sizes, self._named, self._contents
         found: set[str] = set()
-        #: Objects that were followed already, not just found as content.
+        #: Objects that are followed or will be, not just found as content.
         followed: set[str] = set()
-        stack: list[str] = list(roots)
+        stack: list[str] = []
+
+        def follow(oids: Iterable[str]) -> None:
+            for oid in oids:
+                if oid not in followed:
+                    if oid not in sizes:
+                        raise _missing(oid)
+                    followed.add(oid)
+                    stack.append(oid)
+
+        follow(roots)
         while stack:
             oid = stack.pop()
-            if oid in followed:
-                continue
-            if oid not in self._sizes:
-                raise _missing(oid)
-            followed.add(oid)
-            objects = self._named.get(oid)
+            objects = named.get(oid)
             if objects is None:
                 objects = self._look(oid)
             if oid in self._guessed:
-                objects = tuple(one for one in objects if one in self._sizes)
-            stack += [one for one in objects if one not in followed]
-            for one in self._contents.get(oid, ()):
-                if one not in found:
-                    if one not in self._sizes:
-                        raise _missing(one)
-                    found.add(one)
-                    if one in self._named:
-                        stack.append(one)
+                objects = tuple(one for one in objects if one in sizes)
+            follow(objects)
+            if oid in contents:
+                for one in contents[oid]:
+                    if one not in found:
+                        if one not in sizes:
+                            raise _missing(one)
+                        found.add(one)
+                        if one in named:
+                            follow((one,))
         return found | followed
 
     def _look(self, oid: str) -> tuple[str, ...]:
