@@ -897,15 +897,23 @@ def test_a_case_over_its_life_is_what_the_model_says() -> None:
     _run(4, 25)
 
 
+def _rare() -> list[str]:
+    """What happened too seldom to say anything of it."""
+    wanted = {name: 50 for kind in KINDS for name in (kind, f"{kind} refused")}
+    wanted |= dict.fromkeys(OTHERS, 20)
+    return [name for name, least in wanted.items() if counts[name] < least]
+
+
 @pytest.mark.deep
 def test_a_case_over_its_life_thousands_of_times() -> None:
     counts.clear()
     _run(300, 60)
-    for kind in KINDS:
-        assert counts[kind] >= 50, counts
-        assert counts[f"{kind} refused"] >= 50, counts
-    for name in OTHERS:
-        assert counts[name] >= 20, counts
+    # What happens is drawn by chance: rather than ask for less, go on until there was enough.
+    for _ in range(5):
+        if not _rare():
+            break
+        _run(60, 60)
+    assert not _rare(), counts
     assert sum(counts[kind] + counts[f"{kind} refused"] for kind in KINDS) >= 3_000
 
 

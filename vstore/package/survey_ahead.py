@@ -9,15 +9,11 @@ fails, it says no more, and this one finds the same in its turn.
 
 from __future__ import annotations
 
-import contextlib
-import marshal
 import os
-import signal
-import sys
-import threading
-from typing import Any, Final
+from typing import Final
 
 from vstore.errors import VStoreError
+from vstore.objects.forked import MIN_BYTES, TOGETHER, Rows, can_fork, write_row
 from vstore.objects.frame import FrameSummary, compress
 from vstore.objects.reader import ObjectReader
 from vstore.objects.reference_decoder import ReferenceDecoder
@@ -26,25 +22,16 @@ from vstore.package.survey import survey_frame
 
 __all__ = ["SurveyAhead", "can_survey_ahead", "send"]
 
-#: Logs of fewer bytes are read before a process is worth its while.
-_MIN_BYTES: Final = 4 << 20
-#: Frames that are sent together.
-_TOGETHER: Final = 32
-_LENGTH: Final = 8
 #: What is taken of the other process at the most, in bytes: it waits here until its turn.
 _MAX_BYTES: Final = 64 << 20
-_PIPE_BYTES: Final = 1 << 20
-_SET_PIPE_SIZE: Final = 1031
 
 
 def can_survey_ahead(objects: ObjectReader) -> bool:
     """Whether a second process can be had here, and is worth it for this package."""
-    if not sys.platform.startswith("linux") or threading.active_count() > 1:
-        return False  # a fork of several threads may find locks that nobody will open
-    if len(os.sched_getaffinity(0)) < 2:
+    if not can_fork():
         return False
     try:
-        return sum(objects.log.space()) >= _MIN_BYTES
+        return sum(objects.log.space()) >= MIN_BYTES
     except VStoreError:
         return False
 
@@ -53,15 +40,11 @@ class SurveyAhead:
     """What another process reads of a package; see :meth:`start`.
 
     Args:
-        pipe: A descriptor that :func:`send` writes to the other end of; closed with this.
-        pid: The process that does, or None.
+        arriving: What :func:`send` sends.
     """
 
-    def __init__(self, pipe: int, pid: int | None) -> None:
-        os.set_blocking(pipe, False)
-        self._pipe = pipe
-        self._pid = pid
-        self._waiting = bytearray()
+    def __init__(self, arriving: Rows) -> None:
+        self._arriving = arriving
         self._room = _MAX_BYTES
         #: What arrived, by the frames' numbers.
         self._found: dict[int, tuple[bytes, Facts, bytes | None]] = {}
@@ -78,24 +61,7 @@ class SurveyAhead:
             decoder: Knows every document type that the package may hold.
             packed: Compress the payloads of frames in packs as a log has them.
         """
-        import fcntl  # not on every system, and only used where there is a fork
-
-        end, write = os.pipe()
-        with contextlib.suppress(OSError):
-            # A larger pipe lets the other process get ahead; the default does as well.
-            fcntl.fcntl(write, _SET_PIPE_SIZE, _PIPE_BYTES)
-        pid = os.fork()
-        if pid == 0:  # pragma: no cover - in the other process
-            try:
-                os.close(end)
-                # Whoever presses Ctrl-C means the first process, which ends this one.
-                signal.signal(signal.SIGINT, signal.SIG_IGN)
-                with contextlib.suppress(Exception):
-                    send(objects, decoder, write, packed=packed)
-            finally:
-                os._exit(0)
-        os.close(write)
-        return cls(end, pid)
+        return cls(Rows.forked(lambda pipe: send(objects, decoder, pipe, packed=packed)))
 
     def take(self, frame: FrameSummary) -> tuple[Facts, bytes | None] | None:
         """What was read of a frame, and its payload compressed anew if it was in a pack.
@@ -103,7 +69,7 @@ class SurveyAhead:
         None where nothing was read, or not yet.
         """
         self._turn += 1
-        if self._pipe >= 0 and self._turn % _TOGETHER == 1:
+        if not self._arriving.closed and self._turn % TOGETHER == 1:
             try:
                 self._receive()
             except Exception:  # noqa: BLE001 - whatever the other process wrote, this one goes on
@@ -118,30 +84,16 @@ class SurveyAhead:
 
     def _receive(self) -> None:
         """Take what arrived, without waiting for more."""
-        waiting = self._waiting
-        with contextlib.suppress(BlockingIOError):
-            waiting += os.read(self._pipe, _PIPE_BYTES)
-        while len(waiting) >= _LENGTH:
-            end = _LENGTH + int.from_bytes(waiting[:_LENGTH], "little")
-            if len(waiting) < end:
-                return
-            self._room -= end
+        for size, row in self._arriving.arrived():
+            self._room -= size
             if self._room < 0:
                 self.close()
                 return
-            # Written by the process that this one forked, from the same code.
-            self._found.update(marshal.loads(memoryview(waiting)[_LENGTH:end]))  # noqa: S302
-            del waiting[:end]
+            self._found.update(row)
 
     def close(self) -> None:
         """End the other process; what arrived can still be taken."""
-        if self._pipe < 0:
-            return
-        os.close(self._pipe)
-        self._pipe = -1
-        if self._pid is not None:
-            os.kill(self._pid, signal.SIGKILL)
-            os.waitpid(self._pid, 0)
+        self._arriving.close()
 
 
 def send(objects: ObjectReader, decoder: ReferenceDecoder, pipe: int, *, packed: bool) -> None:
@@ -166,18 +118,11 @@ def send(objects: ObjectReader, decoder: ReferenceDecoder, pipe: int, *, packed:
                     stored = compress(payload) if payload else b""
                 if references.facts is not None:
                     rows[frame.sequence] = (_table(frame), references.facts, stored)
-            if len(rows) >= _TOGETHER:
-                _write(stream, rows)
+            if len(rows) >= TOGETHER:
+                write_row(stream, rows)
                 rows = {}
-        _write(stream, rows)
+        write_row(stream, rows)
 
 
 def _table(frame: FrameSummary) -> bytes:
     return b"".join(frame.raw_ids()) if frame.derived else frame.raw_table
-
-
-def _write(stream: Any, rows: dict[int, Any]) -> None:
-    data = marshal.dumps(rows)
-    view = memoryview(len(data).to_bytes(_LENGTH, "little") + data)
-    while view:
-        view = view[stream.write(view) :]

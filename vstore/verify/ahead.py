@@ -9,17 +9,13 @@ a processor, time is all that is lost.
 
 from __future__ import annotations
 
-import contextlib
-import marshal
 import os
-import signal
-import sys
-import threading
 from collections import deque
 from typing import Any, Final
 
 from vstore.errors import VStoreError
 from vstore.objects.damage import Damage
+from vstore.objects.forked import MIN_BYTES, TOGETHER, Rows, can_fork, write_row
 from vstore.objects.frame import NO_GENERATION, FrameSummary
 from vstore.objects.ids import ObjectId
 from vstore.verify.source import LogSource, PackageSource
@@ -28,26 +24,17 @@ from vstore.verify.swift_read import Answer, Publication, PublicationReader
 
 __all__ = ["MIN_BYTES", "ReadAhead", "can_read_ahead", "pack", "send", "unpack"]
 
-#: Logs of fewer bytes are read before a process is worth its while.
-MIN_BYTES: Final = 4 << 20
-#: Frames that are sent together.
-_TOGETHER: Final = 32
-_LENGTH: Final = 8
 #: Where the frames of a package are.
 _FRAMES: Final = ("objects/log/", "objects/pack/")
 #: Bytes that wait to be taken at the most; a row of frames that has more is read here.
 _MAX_WAITING: Final = 8 << 20
-_PIPE_BYTES: Final = 1 << 20
-_SET_PIPE_SIZE: Final = 1031
 
 _id: Final = str.__new__
 
 
 def can_read_ahead(source: PackageSource) -> bool:
     """Whether a second process can be had here, and is worth it for this package."""
-    if not sys.platform.startswith("linux") or threading.active_count() > 1:
-        return False  # a fork of several threads may find locks that nobody will open
-    if len(os.sched_getaffinity(0)) < 2:
+    if not can_fork():
         return False
     try:
         size = sum(one.size for one in source.entries() if one.path.startswith(_FRAMES))
@@ -60,15 +47,11 @@ class ReadAhead:
     """What another process reads of a package; see :meth:`start`.
 
     Args:
-        pipe: A descriptor that :func:`send` writes to the other end of; closed with this.
-        pid: The process that does, or None.
+        arriving: What :func:`send` sends.
     """
 
-    def __init__(self, pipe: int, pid: int | None) -> None:
-        os.set_blocking(pipe, False)
-        self._pipe = pipe
-        self._pid = pid
-        self._waiting = bytearray()
+    def __init__(self, arriving: Rows) -> None:
+        self._arriving = arriving
         #: Rows of frames that arrived, each with the number of its first one.
         self._rows: deque[tuple[int, list[Any]]] = deque()
         self._next = 0
@@ -76,23 +59,7 @@ class ReadAhead:
     @classmethod
     def start(cls, source: PackageSource) -> ReadAhead:
         """Fork a process that reads a package; it opens the log anew."""
-        import fcntl  # not on every system, and only used where there is a fork
-
-        end, write = os.pipe()
-        with contextlib.suppress(OSError):
-            # A larger pipe lets the other process get ahead; the default does as well.
-            fcntl.fcntl(write, _SET_PIPE_SIZE, _PIPE_BYTES)
-        pid = os.fork()
-        if pid == 0:  # pragma: no cover - in the other process
-            try:
-                os.close(end)
-                # Whoever presses Ctrl-C means the first process, which ends this one.
-                signal.signal(signal.SIGINT, signal.SIG_IGN)
-                send(source.log(), write)
-            finally:
-                os._exit(0)
-        os.close(write)
-        return cls(end, pid)
+        return cls(Rows.forked(lambda pipe: send(source.log(), pipe)))
 
     def publication(self, number: int, frame: FrameSummary) -> Publication | None:
         """What was read of a frame; None where nothing was, or not yet.
@@ -118,29 +85,15 @@ class ReadAhead:
 
     def _receive(self) -> None:
         """Take what arrived, without waiting for more."""
-        waiting = self._waiting
-        if len(self._rows) > 1 or len(waiting) > _MAX_WAITING:
+        if len(self._rows) > 1 or self._arriving.waiting > _MAX_WAITING:
             return
-        try:
-            waiting += os.read(self._pipe, _PIPE_BYTES)
-        except BlockingIOError:
-            return
-        while len(waiting) >= _LENGTH:
-            end = _LENGTH + int.from_bytes(waiting[:_LENGTH], "little")
-            if len(waiting) < end:
-                return
-            # Written by the process that this one forked, from the same code.
-            row = marshal.loads(memoryview(waiting)[_LENGTH:end])  # noqa: S302
-            del waiting[:end]
+        for _, row in self._arriving.arrived():
             self._rows.append((self._next, row))
             self._next += len(row)
 
     def close(self) -> None:
         """End the other process."""
-        os.close(self._pipe)
-        if self._pid is not None:
-            os.kill(self._pid, signal.SIGKILL)
-            os.waitpid(self._pid, 0)
+        self._arriving.close()
 
 
 def send(log: LogSource, pipe: int) -> None:
@@ -161,17 +114,10 @@ def send(log: LogSource, pipe: int) -> None:
             if one.raw_generation != NO_GENERATION:
                 found = reader.read(one, log.payload(one))
             row.append(None if found is None else (one.fingerprint, pack(found)))
-            if len(row) >= _TOGETHER:
-                _write(stream, row)
+            if len(row) >= TOGETHER:
+                write_row(stream, row)
                 row = []
-        _write(stream, row)
-
-
-def _write(stream: Any, row: list[Any]) -> None:
-    data = marshal.dumps(row)
-    view = memoryview(len(data).to_bytes(_LENGTH, "little") + data)
-    while view:
-        view = view[stream.write(view) :]
+        write_row(stream, row)
 
 
 def pack(one: Publication) -> tuple[Any, ...]:

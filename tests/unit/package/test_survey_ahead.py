@@ -14,6 +14,7 @@ from tempfile import NamedTemporaryFile
 import pytest
 
 from vstore.controller import bundles
+from vstore.objects.forked import Rows
 from vstore.objects.reader import ObjectReader
 from vstore.objects.reference_decoder import ReferenceDecoder
 from vstore.package import survey_ahead
@@ -36,14 +37,14 @@ path, target, how = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 if how == "dies at once":
     survey_ahead.send = lambda *_, **__: None
 elif how == "dies in the middle":
-    survey_ahead._write = lambda stream, rows: stream.write(b"\\xff" * 9)
+    survey_ahead.write_row = lambda stream, rows: stream.write(b"\\xff" * 9)
 start = survey_ahead.SurveyAhead.start.__func__
 take = survey_ahead.SurveyAhead.take
 taken = []
 
 def finished(cls, *given, **options):
     found = start(cls, *given, **options)
-    os.waitid(os.P_PID, found._pid, os.WEXITED | os.WNOWAIT)
+    os.waitid(os.P_PID, found._arriving._pid, os.WEXITED | os.WNOWAIT)
     return found
 
 def noted(self, frame):
@@ -97,14 +98,14 @@ def sent(package: Path, *, packed: bool = True) -> SurveyAhead:
         there = ObjectReader(package)
         send(there, ReferenceDecoder(), os.dup(file.fileno()), packed=packed)
         there.close()
-        return SurveyAhead(os.open(file.name, os.O_RDONLY), None)
+        return SurveyAhead(Rows(os.open(file.name, os.O_RDONLY), None))
 
 
 @pytest.mark.parametrize("together", [1, 7, 1000])
 def test_what_arrives_is_what_would_be_read_here(
     together: int, package: Path, objects: ObjectReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(survey_ahead, "_TOGETHER", together)
+    monkeypatch.setattr(survey_ahead, "TOGETHER", together)
     arrived = sent(package)
     arrived._receive()
     decoder = ReferenceDecoder()
@@ -147,7 +148,7 @@ def test_a_pipe_that_breaks_off_says_nothing(data: bytes, objects: ObjectReader)
     end, write = os.pipe()
     os.write(write, data)
     os.close(write)
-    arrived = SurveyAhead(end, None)
+    arrived = SurveyAhead(Rows(end, None))
     assert arrived.take(next(objects.frames())) is None
     arrived.close()
 
@@ -167,7 +168,7 @@ def test_small_packages_are_read_alone(
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
     monkeypatch.setattr(sys, "platform", "linux")
     assert not can_survey_ahead(objects)
-    monkeypatch.setattr(survey_ahead, "_MIN_BYTES", 100)
+    monkeypatch.setattr(survey_ahead, "MIN_BYTES", 100)
     assert can_survey_ahead(objects)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0}, raising=False)
     assert not can_survey_ahead(objects)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from vstore.objects.forked import Rows
 from vstore.objects.frame import FrameSummary
 from vstore.objects.log import Damage
 from vstore.testing.golden import BUNDLE
@@ -36,12 +37,12 @@ replay.can_read_ahead = lambda source: True
 if how == "dies at once":
     ahead.send = lambda log, pipe: None
 elif how == "dies in the middle":
-    ahead._write = lambda stream, chunk: stream.write(b"\\xff" * 9)
+    ahead.write_row = lambda stream, chunk: stream.write(b"\\xff" * 9)
 start = ahead.ReadAhead.start.__func__
 
 def finished(cls, source):
     found = start(cls, source)
-    os.waitid(os.P_PID, found._pid, os.WEXITED | os.WNOWAIT)
+    os.waitid(os.P_PID, found._arriving._pid, os.WEXITED | os.WNOWAIT)
     return found
 
 if how != "is slow":
@@ -92,14 +93,14 @@ def sent(log: LogSource) -> ReadAhead:
     thread = threading.Thread(target=send, args=(log, write))
     thread.start()
     thread.join()
-    return ReadAhead(end, None)
+    return ReadAhead(Rows(end, None))
 
 
 @pytest.mark.parametrize("together", [1, 7, 1000])
 def test_what_arrives_is_what_would_be_read_here(
     together: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ahead, "_TOGETHER", together)
+    monkeypatch.setattr(ahead, "TOGETHER", together)
     source = open_source(PACKAGE, None)
     here, there = source.log(), source.log()
     arrived = sent(there)
@@ -130,7 +131,7 @@ def test_a_pipe_that_breaks_off_says_nothing(data: bytes, log: LogSource) -> Non
     end, write = os.pipe()
     os.write(write, data)
     os.close(write)
-    arrived = ReadAhead(end, None)
+    arrived = ReadAhead(Rows(end, None))
     assert arrived.publication(0, frames(log)[0][0]) is None
     arrived.close()
 
