@@ -1,7 +1,7 @@
 """Evidence: documents and pure rules, without I/O (spec: evidence).
 
 =================  ====================================================================
-``documents``      records, contents, indices
+``documents``      contents; ``index_documents``: records and indices
 ``content``        from a tool's answer to a content and back: sort, group, ungroup
 ``content_check``  whether a stored content is in its normal form
 ``ordering``       the one order of items

@@ -21,6 +21,7 @@
 ``large`` ``large_writer``  objects kept in files of their own: reading, writing
 ``refs``                  named object ids, a checked projection of the log
 ``locks``                 locks between processes
+``forked``                a second process that reads ahead, and the rows that it sends
 ``reader`` ``writer``     the object store of one package: reading, writing
 ``transaction``           objects on their way into a package
 ========================  ==========================================================

@@ -12,8 +12,9 @@ that write (spec: verify). Nothing here can reach code that writes packages.
 ``objects``    all objects met so far, an object source
 ``decoding``   decoding any document once, with what it names
 ``replay``     one pass over all frames
-``swift``      publications proved as a whole; ``swift_read``, ``swift_contents`` and
-               ``swift_documents`` read and write for it, ``ahead`` in another process
+``swift``      publications proved as a whole; ``swift_read``, ``swift_contents``,
+               ``swift_documents`` and ``swift_ledger`` read and write for it, ``ahead``
+               in another process
 ``checks``     what is checked, a module an area
 ``render``     reports as text and JSON
 =============  ==================================================================
